@@ -17,7 +17,8 @@
 //!    fewest candidates that are not refuted yet, and of several the one whose guess is surest.
 //! 5. Each proof is kept with the sources that it rests on. Before a reading is decided, the guesses give way to what is kept: a
 //!    candidate that a proof refutes in the cases around is not guessed; where all candidates of a read are refuted, so is the case;
-//!    and where the guesses are those of a proof, it goes on with step 4 at once.
+//!    and where the guesses are those of a proof, it goes on with step 4 at once. After [`HARD`] readings, a proof about accesses with
+//!    pieces is first made to rest on as few guesses as possible.
 //!
 //! Candidates that coherence forbids (the thread's own future, what it had itself overwritten) are guessed last.
 //!
@@ -58,6 +59,8 @@ const ANY: f64 = f64::NEG_INFINITY;
 const REPEATS: usize = 100;
 /// Smaller traces need no rounds.
 const ROUNDS: usize = 64;
+/// Readings after which proofs are made to rest on as little as possible.
+const HARD: usize = 100;
 /// Proofs of larger traces are not shortened.
 const SHORT: usize = 2000;
 
@@ -472,12 +475,34 @@ impl Search<'_> {
             Verdict::Undecided { reason, .. } => End::Limit(reason),
             Verdict::Forbidden(proof) => {
                 let rests = self.rests(&proof);
+                let Refuted { proof, rests } = self.minimal(Refuted { proof, rests });
                 let sources = rests.iter().map(|&read| (read, self.guess[&read])).collect();
                 self.kept.push(Kept { proof: proof.clone(), sources });
                 self.steps += 2 * proof.len();
                 self.refute(Refuted { proof, rests })
             }
         }
+    }
+
+    /// A proof that rests on as few of these reads as possible: each is left out in turn. Where accesses have pieces the checker
+    /// does not shorten proofs, and one that rests on much is of little use to other cases.
+    fn minimal(&mut self, mut refuted: Refuted) -> Refuted {
+        if !self.trace.is_grouped() || self.trace.len() > SHORT || self.runs < HARD {
+            return refuted;
+        }
+        let mut at = 0;
+        while at < refuted.rests.len() && self.passed().is_none() {
+            let mut fewer = refuted.rests.clone();
+            fewer.remove(at);
+            let (guess, path) = (std::mem::take(&mut self.guess), std::mem::take(&mut self.path));
+            self.guess = fewer.iter().map(|&read| (read, guess[&read])).collect();
+            match self.run() {
+                Verdict::Forbidden(proof) => refuted = Refuted { rests: self.rests(&proof), proof },
+                _ => at += 1,
+            }
+            (self.guess, self.path) = (guess, path);
+        }
+        refuted
     }
 
     /// The candidates that kept proofs refute on the path, with the proof's index. A proof that rests on the path alone is returned.
