@@ -75,6 +75,26 @@ fn an_access_in_pieces() {
     }
 }
 
+/// Chains of atomics that overlap in parts: refuting them takes few cases if proofs rest on few guesses, and millions otherwise.
+#[test]
+fn overlapping_atomics_are_decided() {
+    const CHAINS: [&str; 3] = [
+        "0: {x+1:1 == 1; x+1:1 := 0}\n0: {x:1 == 0; x:1 := 1} rl\n0: {x+1:1 == 0; x+1:1 := 1} rl\n0: x:2 := 1 rl\n\
+         1: {x:2 == 257; x:2 := 256} aq\n1: {x:1 == 0; x:1 := 0}\n1: {x+1:1 == 1; x+1:1 := 1} aq\n1: x:2 := 257\n\
+         2: {x:2 == 257; x:2 := 256}\n2: {x:4 == 256; x:4 := 16777216}\n2: {x:2 == 257; x:2 := 1}\ncheck\n",
+        "0: {x:2 == 0; x:2 := 257}\n0: x:2 == 256\n0: {x:2 == 257; x:2 := 1}\n1: {x:2 == 1; x:2 := 1}\n\
+         1: {x+1:1 == 2; x+1:1 := 2}\n1: {x:2 == 513; x:2 := 257} aq\n1: {x:2 == 257; x:2 := 257}\n\
+         2: {x:1 == 0; x:1 := 0}\n2: x:1 == 1 aq\n2: {x:2 == 257; x:2 := 512} rl\ncheck\n",
+        "0: {x:2 == 258; x:2 := 0}\n0: {x:1 == 0; x:1 := 2}\n0: {x:2 == 2; x:2 := 514}\n0: {x:2 == 256; x:2 := 512}\n\
+         1: {x+1:2 == 0; x+1:2 := 1} aq rl\n1: x+1:1 := 0\n1: {x:2 == 2; x:2 := 2}\n1: {x:2 == 2; x:2 := 258} aq\n\
+         2: x:1 := 0\n2: x:2 := 258\n2: x+1:1 := 1\ncheck\n",
+    ];
+    for text in CHAINS {
+        let verdict = verdict(text, "armv8");
+        assert!(matches!(verdict, Verdict::Forbidden(_)), "{text}");
+    }
+}
+
 #[test]
 fn oracle_sizes() {
     let (mut checker, mut certifier) = (Checker::new(), Certifier::new());
