@@ -159,7 +159,9 @@ impl Event {
         settle();
         let w = world();
         let id = w.current;
-        check(self.addr, self.kind != AccessKind::Load);
+        if !w.is_known_later(self.addr) {
+            check(self.addr, self.kind != AccessKind::Load);
+        }
         let hit = if w.alone && !self.always {
             Hit::Private
         } else {
@@ -268,8 +270,8 @@ pub fn site(w: &World) -> u32 {
 #[inline(always)]
 pub fn plain(addr: usize, size: usize, write: bool) {
     let w = world();
-    if is_heap(addr) && life(addr) != Life::Live as u8 && !is_end(addr, size) && !w.is_told(addr) {
-        dead(addr, write);
+    if is_heap(addr) && (life(addr) != Life::Live as u8 || addr % 16 + size > 16) {
+        both_ends(addr, size, write);
     }
     if w.alone {
         if w.ended {
@@ -294,6 +296,20 @@ pub fn plain(addr: usize, size: usize, write: bool) {
             }
         }
         hit => visible(addr, size, write, hit),
+    }
+}
+
+/// Complains if an access begins or ends outside of what it may access.
+#[cold]
+#[inline(never)]
+fn both_ends(addr: usize, size: usize, write: bool) {
+    let last = addr + size - 1;
+    let fits = |at: usize, size: usize| life(at) == Life::Live as u8 || is_end(at, size) || world().is_known_later(at);
+    if !fits(addr, size) {
+        dead(addr, write);
+    }
+    if addr / 16 != last / 16 && !fits(last, 1) {
+        dead(last, write);
     }
 }
 
@@ -477,6 +493,56 @@ pub fn end_all(addr: usize, size: usize) {
     }
 }
 
+/// Makes whole pages of a mapping something else: a step for each visible cell, which changes that cell. So each access of another thread is
+/// before or after the change of what it accesses. If only writers are concerned, that is a read.
+pub fn change_rights(from: usize, to: usize, new: Life) {
+    settle();
+    let w = world();
+    let id = w.current;
+    w.threads[id].dirty = true;
+    let is = |life: Life| (from..to).step_by(16).any(|at| self::life(at) == life as u8);
+    let (readers, given) = (new == Life::NoAccess || new == Life::Unmapped || is(Life::NoAccess), is(Life::NoAccess));
+    if !w.alone {
+        if given || !readers {
+            // Whoever comes to it afterwards might have come before: it has to be known that there was a before.
+            for at in (from..to).step_by(8) {
+                w.shadow.access(id, at, 8, readers, false);
+            }
+        }
+        if readers {
+            w.shadow.claim(id, from, to - from);
+        }
+        let site = site(w);
+        let mut at = from;
+        while let Some((cell, next)) = world().shadow.next_in(at, to) {
+            let (kind, c11) = if readers {
+                (AccessKind::Store, world().this().plain().ending())
+            } else {
+                (AccessKind::Load, world().this().plain())
+            };
+            step_of(cell, kind, site, c11);
+            let granule = world().shadow.cells[cell as usize].at as usize & !15;
+            world().heap.change(granule, granule + 16, new);
+            at = next;
+        }
+    }
+    world().heap.change(from, to, new);
+}
+
+/// The thread overwrites all of a range, whatever the rights to access it are.
+pub fn overwrite(addr: usize, size: usize) {
+    let w = world();
+    if w.alone {
+        return;
+    }
+    settle();
+    let id = w.current;
+    w.threads[id].sources.clear();
+    w.threads[id].targets.clear();
+    range(id, addr, size, true);
+    make();
+}
+
 /// Puts right what an earlier access to several cells left.
 #[inline(always)]
 pub fn settle() {
@@ -515,7 +581,7 @@ fn settle_some() {
 /// The program is about to write, after the next read.
 pub fn early_write(addr: usize, size: usize) {
     let w = world();
-    if is_heap(addr) && life(addr) != Life::Live as u8 && !is_end(addr, 1) && !w.is_told(addr) {
+    if is_heap(addr) && life(addr) != Life::Live as u8 && !is_end(addr, 1) && !w.is_known_later(addr) {
         dead(addr, true);
     }
     if !w.alone {
@@ -596,7 +662,7 @@ pub fn whole_range(addr: usize, size: usize, write: bool) {
     if is_heap(addr) && size > 0 {
         let lives = |at: usize| life(at) == Life::Live as u8 || is_end(at, 1);
         // The first byte that is wrong is what there is to tell.
-        for at in [addr, addr + size - 1].into_iter().filter(|&at| !lives(at) && !world().is_told(at)) {
+        for at in [addr, addr + size - 1].into_iter().filter(|&at| !lives(at) && !world().is_known_later(at)) {
             dead(at, write);
         }
     }
@@ -633,6 +699,14 @@ impl World {
     #[inline]
     fn is_told(&self, addr: usize) -> bool {
         self.told.on && !self.alone && self.shadow.is_visible(addr)
+    }
+
+    /// Whether an access to this address is a step before which it is not decided if it may be made: that is told, or another thread may
+    /// give the right to. An access that failed before its step would not be one that others can come before.
+    #[inline]
+    fn is_known_later(&self, addr: usize) -> bool {
+        let depends = is_heap(addr) && [Life::ReadOnly as u8, Life::NoAccess as u8].contains(&life(addr));
+        (self.told.on || depends) && !self.alone && self.shadow.is_visible(addr)
     }
 }
 
