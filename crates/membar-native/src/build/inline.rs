@@ -95,6 +95,8 @@ const OUTSIDE: &[&str] = &[
     "rdtsc", "rdtscp", "cpuid", "syscall", "sysenter", "int", "int3", "rdrand", "rdseed", "rdpmc", "rdpid", "in",
     "out", "inb", "outb", "inl", "outl", "inw", "outw", "hlt", "xgetbv", "rdfsbase", "rdgsbase",
 ];
+/// Instructions that change the control word of the x87, for longer than a compiler's own do.
+const X87: &[&str] = &["fldcw", "fninit", "finit", "fldenv", "frstor", "fxrstor", "fxrstor64", "xrstor", "xrstor64"];
 /// String instructions, whose memory is not among the operands.
 const STRING: &[&str] = &[
     "movsb", "movsw", "movsl", "movsd", "movsq", "stosb", "stosw", "stosl", "stosd", "stosq", "lodsb", "lodsw",
@@ -183,6 +185,9 @@ pub(super) fn effect<'a>(statement: &Statement<'a>, prefixes: &[&str]) -> Effect
         "xbegin" | "xend" | "xabort" | "xtest" => return Effect::Unseen("is a transaction, which membar does not see"),
         mnemonic if OUTSIDE.contains(&mnemonic) => return Effect::Unseen(NONDETERMINISTIC),
         mnemonic if STRING.contains(&mnemonic) && !vector(statement) => return string(mnemonic, repeated),
+        mnemonic if X87.contains(&mnemonic) => {
+            return Effect::Unseen("changes how the x87 calculates, which membar does not see");
+        }
         "std" => return Effect::Unseen("turns string instructions round, which membar does not see"),
         _ => {}
     }
@@ -358,7 +363,6 @@ fn by_whole_name<'a>(statement: &Statement<'a>, memory: Memory<'a>, lock: bool) 
     match mnemonic {
         "ldmxcsr" => one(Kind::Load, 4, memory),
         "stmxcsr" => one(Kind::Store, 4, memory),
-        "fldcw" => one(Kind::Load, 2, memory),
         "fnstcw" | "fstcw" | "fnstsw" | "fstsw" => one(Kind::Store, 2, memory),
         "fldt" => one(Kind::Load, 10, memory),
         "fstpt" => one(Kind::Store, 10, memory),
@@ -532,6 +536,9 @@ mod tests {
             ("movsq", "Load 8, Store 8"),
             ("repe cmpsb", "unseen"),
             ("std", "unseen"),
+            ("fldcw (%rdi)", "unseen"),
+            ("fninit", "unseen"),
+            ("fnstcw (%rdi)", "Store 2"),
             ("movsd (%rdi), %xmm0", "Load 8"),
             ("movaps %xmm0, (%rdi)", "Store 16"),
             ("vmovdqu (%rdi), %ymm0", "Load 32"),

@@ -31,8 +31,8 @@ use super::shadow::{self, Hit};
 use super::slot::{NOTHING, Pending};
 use super::world::{World, world};
 pub use event::Event;
+pub use lifetime::{change_rights, end_all, lose};
 use lifetime::{check, dead, is_mortal};
-pub use lifetime::{end_all, lose};
 use membar_core::{AccessKind, C11};
 
 /// The instruction that called the stub, as the one that the report will name.
@@ -47,8 +47,8 @@ pub fn site(w: &World) -> u32 {
 #[inline(always)]
 pub fn plain(addr: usize, size: usize, write: bool) {
     let w = world();
-    if is_heap(addr) && life(addr) != Life::Live as u8 && !is_end(addr, size) && !w.is_told(addr) {
-        dead(addr, write);
+    if is_heap(addr) && (life(addr) != Life::Live as u8 || addr % 16 + size > 16) {
+        both_ends(addr, size, write);
     }
     if w.alone {
         if w.ended {
@@ -73,6 +73,20 @@ pub fn plain(addr: usize, size: usize, write: bool) {
             }
         }
         hit => visible(addr, size, write, hit),
+    }
+}
+
+/// Complains if an access begins or ends outside of what it may access.
+#[cold]
+#[inline(never)]
+fn both_ends(addr: usize, size: usize, write: bool) {
+    let last = addr + size - 1;
+    let fits = |at: usize, size: usize| life(at) == Life::Live as u8 || is_end(at, size) || world().is_known_later(at);
+    if !fits(addr, size) {
+        dead(addr, write);
+    }
+    if addr / 16 != last / 16 && !fits(last, 1) {
+        dead(last, write);
     }
 }
 
@@ -225,6 +239,20 @@ pub fn plain_within(addr: usize, size: usize, write: bool) {
     registers.restore_after(addr);
 }
 
+/// The thread overwrites all of a range, whatever the rights to access it are.
+pub fn overwrite(addr: usize, size: usize) {
+    let w = world();
+    if w.alone {
+        return;
+    }
+    settle();
+    let id = w.current;
+    w.threads[id].sources.clear();
+    w.threads[id].targets.clear();
+    range(id, addr, size, true);
+    make();
+}
+
 /// Puts right what an earlier access to several cells left.
 #[inline(always)]
 pub fn settle() {
@@ -263,7 +291,7 @@ fn settle_some() {
 /// The program is about to write, after the next read.
 pub fn early_write(addr: usize, size: usize) {
     let w = world();
-    if is_heap(addr) && life(addr) != Life::Live as u8 && !is_end(addr, 1) && !w.is_told(addr) {
+    if is_heap(addr) && life(addr) != Life::Live as u8 && !is_end(addr, 1) && !w.is_known_later(addr) {
         dead(addr, true);
     }
     if !w.alone {
@@ -344,7 +372,7 @@ pub fn whole_range(addr: usize, size: usize, write: bool) {
     if is_heap(addr) && size > 0 {
         let lives = |at: usize| life(at) == Life::Live as u8 || is_end(at, 1);
         // The first byte that is wrong is what there is to tell.
-        for at in [addr, addr + size - 1].into_iter().filter(|&at| !lives(at) && !world().is_told(at)) {
+        for at in [addr, addr + size - 1].into_iter().filter(|&at| !lives(at) && !world().is_known_later(at)) {
             dead(at, write);
         }
     }

@@ -37,11 +37,12 @@ const SUMMARY: u16 = 0x8080;
 const FUNCTIONS: [&str; 2] = ["fe", "__setfpucw"];
 
 /// Whether they may matter to a program that imports these functions and has this code: by a function, by an instruction
-/// (`ldmxcsr` and `stmxcsr`, which are what the compiler's own functions for it become), or since a constructor has changed them.
+/// (`ldmxcsr`, `stmxcsr` and those of AVX, which are what the compiler's own functions for it become), or since a constructor has changed them.
 pub fn matters<'a>(mut imports: impl Iterator<Item = &'a str>, code: &[u8], begins: Control) -> bool {
     let changed = (begins.mxcsr ^ DEFAULT.mxcsr) & MODE != 0 || begins.x87 != DEFAULT.x87;
-    // The third byte says which of the instructions it is, and that it works on memory.
-    let control = |bytes: &[u8]| bytes[..2] == [0x0f, 0xae] && matches!(bytes[2] >> 3 & 7, 2 | 3) && bytes[2] < 0xc0;
+    // With AVX (`vldmxcsr`) another byte is in place of the first. The third says which of the instructions it is, and that it works on memory.
+    let starts = |bytes: &[u8]| matches!(bytes[0], 0x0f | 0xf8 | 0x78) && bytes[1] == 0xae;
+    let control = |bytes: &[u8]| starts(bytes) && matches!(bytes[2] >> 3 & 7, 2 | 3) && bytes[2] < 0xc0;
     changed || imports.any(|name| FUNCTIONS.iter().any(|start| name.starts_with(start))) || code.windows(3).any(control)
 }
 

@@ -440,7 +440,7 @@ hooks! {
     "clock_nanosleep" => libc_hooks::rest_until as *const (),
     "sleep" => libc_hooks::rest_seconds as *const (),
     "thrd_yield" => libc_hooks::rest as *const (),
-    "thrd_sleep" => libc_hooks::rest_for as *const (),
+    "thrd_sleep" => libc_hooks::thrd_sleep as *const (),
     "pthread_yield" => libc_hooks::rest as *const (),
     "rand" => libc_hooks::rand as *const (),
     "random" => libc_hooks::random as *const (),

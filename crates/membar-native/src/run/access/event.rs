@@ -149,7 +149,9 @@ impl Event {
         settle();
         let w = world();
         let id = w.current;
-        check(self.addr, self.kind != AccessKind::Load);
+        if !w.is_known_later(self.addr) {
+            check(self.addr, self.kind != AccessKind::Load);
+        }
         let hit = if w.alone && !self.always {
             Hit::Private
         } else {

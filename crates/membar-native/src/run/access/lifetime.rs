@@ -44,11 +44,55 @@ pub fn end_all(addr: usize, size: usize) {
     }
 }
 
+/// Makes whole pages of a mapping something else: a step for each visible cell, which changes that cell. So each access of another thread is
+/// before or after the change of what it accesses. If only writers are concerned, that is a read.
+pub fn change_rights(from: usize, to: usize, new: Life) {
+    settle();
+    let w = world();
+    let id = w.current;
+    w.threads[id].dirty = true;
+    let is = |life: Life| (from..to).step_by(16).any(|at| crate::run::heap::life(at) == life as u8);
+    let (readers, given) = (new == Life::NoAccess || new == Life::Unmapped || is(Life::NoAccess), is(Life::NoAccess));
+    if !w.alone {
+        if given || !readers {
+            // Whoever comes to it afterwards might have come before: it has to be known that there was a before.
+            for at in (from..to).step_by(8) {
+                w.shadow.access(id, at, 8, readers, false);
+            }
+        }
+        if readers {
+            w.shadow.claim(id, from, to - from);
+        }
+        let site = site(w);
+        let mut at = from;
+        while let Some((cell, next)) = world().shadow.next_in(at, to) {
+            let (kind, c11) = if readers {
+                (AccessKind::Store, world().this().plain().ending())
+            } else {
+                (AccessKind::Load, world().this().plain())
+            };
+            step_of(cell, kind, site, c11);
+            let granule = world().shadow.cells[cell as usize].at as usize & !15;
+            world().heap.change(granule, granule + 16, new);
+            at = next;
+        }
+    }
+    world().heap.change(from, to, new);
+}
+
 impl World {
     /// Whether an access to this address is a step that is told whether the object there still exists.
     #[inline]
     pub(super) fn is_told(&self, addr: usize) -> bool {
         self.told.on && !self.alone && self.shadow.is_visible(addr)
+    }
+
+    /// Whether an access to this address is a step before which it is not decided if it may be made: that is told, or another thread may
+    /// give the right to. An access that failed before its step would not be one that others can come before.
+    #[inline]
+    pub(super) fn is_known_later(&self, addr: usize) -> bool {
+        let depends = is_heap(addr) && [Life::ReadOnly as u8, Life::NoAccess as u8].contains(&life(addr));
+        (self.told.on || depends) && !self.alone && self.shadow.is_visible(addr)
     }
 }
 

@@ -206,15 +206,7 @@ fn pages(addr: usize, len: usize, function: &str) -> Result<(usize, usize, Block
 pub extern "C-unwind" fn munmap(addr: usize, len: usize) -> c_int {
     match pages(addr, len, "munmap") {
         Ok((from, to, block)) if from == block.start && to == block.start + block.size => free(addr),
-        Ok((from, to, _)) => {
-            let w = world();
-            w.threads[w.current].dirty = true;
-            if !w.alone {
-                w.shadow.claim(w.current, from, to - from);
-                crate::run::access::end_all(from, to - from);
-            }
-            world().heap.change(from, to, Life::Unmapped);
-        }
+        Ok((from, to, _)) => crate::run::access::change_rights(from, to, Life::Unmapped),
         Err(error) => {
             fails(error);
             return -1;
@@ -237,32 +229,28 @@ pub extern "C-unwind" fn mprotect(addr: usize, len: usize, protection: c_int) ->
     let Some(new) = rights(protection) else {
         fault::limit("calls `mprotect` for code, which membar does not run");
     };
-    let is = |life: Life| (from..to).step_by(PAGE).any(|page| crate::run::heap::life(page) == life as u8);
-    if is(Life::Unmapped) {
+    if has_hole(from, to) {
         fails(libc::ENOMEM);
         return -1;
     }
-    let w = world();
-    w.threads[w.current].dirty = true;
-    if !w.alone {
-        // Whoever accesses it must not do so at another time.
-        if new == Life::NoAccess || is(Life::NoAccess) {
-            w.shadow.claim(w.current, from, to - from);
-            crate::run::access::end_all(from, to - from);
-        } else {
-            // Readers may.
-            whole_range(from, to - from, false);
-        }
-    }
-    world().heap.change(from, to, new);
+    crate::run::access::change_rights(from, to, new);
     0
+}
+
+/// Whether some of these pages have been taken out of their mapping.
+fn has_hole(from: usize, to: usize) -> bool {
+    (from..to).step_by(PAGE).any(|page| crate::run::heap::life(page) == Life::Unmapped as u8)
 }
 
 pub extern "C-unwind" fn madvise(addr: usize, len: usize, advice: c_int) -> c_int {
     match advice {
         libc::MADV_DONTNEED => match pages(addr, len, "madvise") {
+            Ok((from, to, _)) if has_hole(from, to) => {
+                fails(libc::ENOMEM);
+                -1
+            }
             Ok((from, to, _)) => {
-                whole_range(from, to - from, true);
+                crate::run::access::overwrite(from, to - from);
                 // SAFETY: memory of a block.
                 unsafe { std::ptr::write_bytes(from as *mut u8, 0, to - from) };
                 0

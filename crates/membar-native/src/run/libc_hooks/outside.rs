@@ -97,15 +97,38 @@ pub fn time_has_passed(time: usize) {
     passes(nanos(time));
 }
 
+/// Reads how long to rest. Whether that is a time.
+fn reads_time(time: usize) -> bool {
+    whole_range(time, 16, false);
+    // SAFETY: the program's own variable.
+    let [seconds, nanos] = unsafe { (time as *const [i64; 2]).read_unaligned() };
+    seconds >= 0 && (0..1_000_000_000).contains(&nanos)
+}
+
 /// How long is read, whatever becomes of it. The remaining time is written only on an interrupt.
 pub extern "C-unwind" fn rest_for(time: usize) -> c_int {
-    whole_range(time, 16, false);
+    if !reads_time(time) {
+        // SAFETY: the C library's own.
+        unsafe { *libc::__errno_location() = libc::EINVAL };
+        return -1;
+    }
+    time_has_passed(time);
+    0
+}
+
+/// -1 would be an interrupt.
+pub extern "C-unwind" fn thrd_sleep(time: usize) -> c_int {
+    if !reads_time(time) {
+        return -2;
+    }
     time_has_passed(time);
     0
 }
 
 pub extern "C-unwind" fn rest_until(_: c_int, flags: c_int, time: usize) -> c_int {
-    whole_range(time, 16, false);
+    if !reads_time(time) {
+        return libc::EINVAL;
+    }
     if flags & libc::TIMER_ABSTIME == 0 {
         time_has_passed(time)
     } else {

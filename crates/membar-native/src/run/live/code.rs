@@ -38,7 +38,7 @@ pub enum Hook {
     Nothing,
     /// It fills memory from its first argument on, which is its result: so many bytes, if that is known.
     Fill { bytes: Option<u16> },
-    /// It reads how long to sleep, which makes no difference, where this argument leads to.
+    /// It reads how long to sleep, where this argument leads to, and fails if that is no time. How long makes no difference.
     Rest { time: u8 },
 }
 

@@ -200,6 +200,14 @@ impl Step {
                 return None;
             }
         }
+        if let Callee::Hook(Hook::Rest { time }) = callee {
+            // It fails if that is no time.
+            match state.registers[ARGUMENTS[usize::from(time)]] {
+                Value::Frame(at) if effect.own => effect.load = Some((at, 16)),
+                value if value.is_frame() => self.escape(value),
+                _ => {}
+            }
+        }
         if callee == Callee::Quiet {
             // Its result is made of them.
             (effect.uses, effect.acts) = (set(&ARGUMENTS) | VECTORS, false);
