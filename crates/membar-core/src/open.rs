@@ -72,7 +72,7 @@ impl Trace {
             *n += 1;
         }
         self.open = Some(Box::new(Open { range: count, writes }));
-        self.resolve_without_sources(&mut FxHashMap::default())
+        self.resolve_without_sources(&mut ResolveScratch::default())
     }
 
     /// The address and the value of a read.

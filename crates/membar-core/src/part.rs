@@ -249,7 +249,7 @@ impl Trace {
         self.no_overlap("init", &cells, self.inits.iter().map(|init| (init.addr, init.line)))?;
         self.no_overlap("final", &cells, self.finals.iter().map(|end| (end.addr, end.line)))?;
         self.mixed = true;
-        self.resolve_without_sources(&mut scratch.lock_holder)?;
+        self.resolve_without_sources(scratch)?;
         Ok(true)
     }
 

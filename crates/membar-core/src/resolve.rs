@@ -251,10 +251,7 @@ impl Trace {
     }
 
     /// The rest where values do not say what reads returned: dependencies, reservations and locks. No read has a source.
-    pub(crate) fn resolve_without_sources(
-        &mut self,
-        lock_holder: &mut rustc_hash::FxHashMap<(u32, u32), OpId>,
-    ) -> Result<(), Malformed> {
+    pub(crate) fn resolve_without_sources(&mut self, scratch: &mut ResolveScratch) -> Result<(), Malformed> {
         self.rf.clear();
         self.rf.resize(self.kind.len(), Source::NONE);
         self.final_sources.clear();
@@ -264,10 +261,10 @@ impl Trace {
         self.pair_reservations()?;
         self.unreserved = None;
         self.rf.fill(Source::NONE);
-        self.pair_locks(lock_holder)
+        self.pair_locks(&mut scratch.lock_holder)
     }
 
-    pub(crate) fn find_dependencies(&mut self) -> Result<(), Malformed> {
+    fn find_dependencies(&mut self) -> Result<(), Malformed> {
         self.dep_start.clear();
         if self.deps.is_empty() {
             return Ok(());

@@ -84,6 +84,7 @@ pub(crate) mod model {
 pub struct SearchState {
     strategy: Strategy,
     counts: Counts,
+    #[serde(deserialize_with = "tree::sound")]
     frontier: Frontier,
     /// Parts of a search of graphs that are left, to be done from the last one on.
     #[serde(default)]
@@ -250,6 +251,8 @@ pub struct Search<W> {
     /// The same of runs, whatever came of them.
     max_runs: u64,
     estimated: Instant,
+    /// The state is that of a search of another program.
+    foreign: bool,
 }
 
 /// Subtrees for each part of a search: many, so that sizes even out.
@@ -274,12 +277,17 @@ impl<W: Work + Send> Search<W> {
     /// If there is no worker.
     pub fn new(state: SearchState, workers: Vec<W>, max_executions: u64) -> Search<W> {
         assert!(!workers.is_empty(), "a search needs a worker");
-        Search { state, workers, max_executions, max_runs: u64::MAX, estimated: Instant::now() }
+        Search { state, workers, max_executions, max_runs: u64::MAX, estimated: Instant::now(), foreign: false }
     }
 
     /// Where the search is.
     pub fn state(&self) -> &SearchState {
         &self.state
+    }
+
+    /// Whether the state that it began with turned out to be that of a search of another program: it gets no further then.
+    pub fn is_foreign(&self) -> bool {
+        self.foreign
     }
 
     /// The workers. Whatever is done to them, they must answer orders as before.
@@ -437,7 +445,7 @@ impl<W: Work + Send> Search<W> {
         let counts = &mut self.state.counts;
         let left = self.max_executions.saturating_sub(counts.executions + counts.dropped);
         let limits = (left.min(self.max_runs.saturating_sub(counts.runs())), most);
-        tree::round(&mut self.state.frontier, &mut self.workers, mode, stop, limits, |more, part| {
+        self.foreign |= !tree::round(&mut self.state.frontier, &mut self.workers, mode, stop, limits, |more, part| {
             counts.add(more);
             seen(part);
         });

@@ -279,6 +279,11 @@ impl<W: Work<Part = Seen> + Send> Verification<W> {
         self.search.state().is_done()
     }
 
+    /// Whether the checkpoint turned out to be that of another program.
+    pub fn is_foreign(&self) -> bool {
+        self.search.is_foreign()
+    }
+
     /// Whether something was found, and that was to be the end.
     pub fn has_found_first(&self) -> bool {
         self.effort.stop_at_first && self.seen.has_found()

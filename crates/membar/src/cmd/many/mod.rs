@@ -421,9 +421,13 @@ impl Worker {
                 match guarded(|| job.follow(&self.store)).unwrap_or_else(|panic| Err(Failure::Internal(panic))) {
                     Ok(true) => continue,
                     Ok(false) => break,
-                    Err(error) => {
-                        say(&format!("error: new shards cannot be written: {error}"));
-                        tally.left = true;
+                    Err(failure) => {
+                        match failure {
+                            Failure::Internal(_) => tally.internal = true,
+                            Failure::Usage(_) | Failure::Input(_) => tally.refused = true,
+                            _ => tally.left = true,
+                        }
+                        say(&format!("new shards cannot be made: {failure}"));
                         break;
                     }
                 }

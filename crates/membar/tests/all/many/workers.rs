@@ -3,6 +3,7 @@
 use super::{Dice, Place, flowing, start, stores};
 use crate::common::run_in;
 use serde_json::Value;
+use std::path::Path;
 use std::process::Child;
 use std::time::Duration;
 
@@ -67,6 +68,60 @@ fn damaged_files_are_named_and_not_counted() {
     std::fs::remove_file(place.many.join("p/results/2")).unwrap();
     let worked = place.run("work p");
     assert!(worked.code == 2 && worked.err.contains("shard 2 is damaged"), "{}: {}", worked.code, worked.err);
+}
+
+/// Alters the second line of a file of a plan, and puts its hash right.
+fn alter(file: &Path, how: impl Fn(&mut Value)) {
+    let text = std::fs::read_to_string(file).unwrap();
+    let (first, second) = text.split_once('\n').unwrap();
+    let mut value: Value = serde_json::from_str(second).unwrap();
+    how(&mut value);
+    let at = first.find("\"hash\":\"").unwrap() + 8;
+    let (before, after) = (&first[..at], format!("{}\n{value}\n", &first[at + 16..]));
+    let hash = membar::programs::hash(before.as_bytes()) ^ membar::programs::hash(after.as_bytes());
+    std::fs::write(file, format!("{before}{hash:016x}{after}")).unwrap();
+}
+
+/// What is in a shard may not fit the program although its hash does.
+#[test]
+fn altered_shards_of_a_search_are_refused_with_the_reason() {
+    let place = Place::new();
+    place.write("t.litmus", stores(3, 6).as_bytes());
+    place.plan("plan p --shards 2 --explore 0.1s verify --strategy exhaustive t.litmus");
+    let frontier = |shard: &mut Value, of: &str| shard["checkpoint"]["search"]["frontier"][of].take();
+    let put = |shard: &mut Value, of: &str, at: usize, name: &str, new: Value| {
+        let mut all = frontier(shard, of);
+        all[at][name] = new;
+        shard["checkpoint"]["search"]["frontier"][of] = all;
+    };
+    type Alter<'a> = Box<dyn Fn(&mut Value) + 'a>;
+    let kinds: [(&str, Alter<'_>, &str); 7] = [
+        ("1", Box::new(|shard| put(shard, "items", 0, "step", 7.into())), "steps that the program does not make"),
+        (
+            "1",
+            Box::new(|shard| put(shard, "items", 0, "open", 12345.into())),
+            "a subtree is below a node that is not open",
+        ),
+        ("1", Box::new(|shard| put(shard, "open", 1, "parent", 1.into())), "a node is not below its parent"),
+        ("1", Box::new(|shard| put(shard, "open", 1, "users", 0.into())), "a node has fewer users than there are"),
+        (
+            "1",
+            Box::new(|shard| shard["checkpoint"]["search"]["strategy"] = "dpor".into()),
+            "the shard is not one of this command",
+        ),
+        ("1", Box::new(|shard| shard["program"] = 1.into()), "a program that the plan does not have"),
+        ("0", Box::new(|root| put(&mut root[0], "open", 1, "users", 0.into())), "shards/0 is damaged"),
+    ];
+    for (name, how, why) in kinds {
+        let file = place.many.join("p/shards").join(name);
+        let whole = std::fs::read(&file).unwrap();
+        alter(&file, how);
+        let ran = place.run("work p");
+        assert!(ran.code == 2 && ran.err.contains(why), "{why}: {}: {}", ran.code, ran.err);
+        std::fs::write(&file, whole).unwrap();
+    }
+    assert_eq!(place.run("work p").code, 0);
+    place.same("p", "verify --strategy exhaustive t.litmus", &["json"]);
 }
 
 #[test]
