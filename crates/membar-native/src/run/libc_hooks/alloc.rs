@@ -245,7 +245,7 @@ pub extern "C-unwind" fn mprotect(addr: usize, len: usize, protection: c_int) ->
     let w = world();
     w.threads[w.current].dirty = true;
     if !w.alone {
-        // Whoever accesses it must not do so at another time.
+        // Accesses to it are steps: it matters when they are made.
         if new == Life::NoAccess || is(Life::NoAccess) {
             w.shadow.claim(w.current, from, to - from);
             crate::run::access::end_all(from, to - from);
