@@ -8,6 +8,7 @@
 use crate::error::Error;
 use membar_core::Relaxation;
 use membar_explore::{Counts, Strategy};
+use membar_native::Options;
 use membar_native::build::{Request, build};
 use membar_native::process::Setup;
 use membar_native::session::Session;
@@ -186,16 +187,7 @@ impl Program {
             around: Default::default(),
             args: vec![source.file.file_stem().unwrap_or_default().to_owned()],
             dir: directory.path().to_owned(),
-            heap: HEAP,
-            volatile_atomic: false,
-            spurious_wakeups: false,
-            spurious_failures: false,
-            symmetry,
-            whole_stacks: false,
-            opaque_private: false,
-            own_atomics: Vec::new(),
-            wrappers: symbols.callers().wrappers,
-            nondet: None,
+            options: Options { heap: HEAP, symmetry, wrappers: symbols.callers().wrappers, ..Options::default() },
             until: None,
             show: false,
         };

@@ -7,30 +7,39 @@
 //!
 //! # Algorithm
 //!
-//! Before the program makes a directory, or a file that must not exist (`O_EXCL`), and nothing of the name is there, the name is noted. When the next
-//! execution begins, what is noted and still there is removed, the last first: a directory with all that is in it.
+//! Before the program makes a directory, or a file that must not exist (`O_EXCL`), and nothing of the name is there, the name is noted, and the
+//! time. When the next execution begins, what is noted and still there is removed: a directory with all that is in it. But whatever is older than
+//! the note stays, and the directories that it is in: the program has moved or linked it there.
 //!
-//! # Invariants
-//!
-//! A path that is noted is absolute, and nothing of its name was there when the program was about to make it.
+//! Names are noted with all links to the directory followed, so that it does not matter where these lead later. A file is as old as the earlier
+//! of its birth and its last change: a file system in layers copies a file when it is moved, and then it is born again.
 //!
 //! # Guarantees
 //!
-//! Nothing is removed that was there before the execution began, unless the program, or somebody else, has moved it to a place that is noted.
-//! Links are removed, not followed. What the last execution leaves stays.
+//! Nothing is removed that was there before the execution began. Links are removed, not followed. What the last execution leaves stays.
+//! Where the file system does not know when files were born, nothing is removed.
 //!
 //! # Limits
 //!
-//! Files that are opened to be overwritten, renamed or removed are not restored. What is made relative to an open directory (`mkdirat`), or
-//! by a name that is not UTF-8, is not noted.
+//! Files that are opened to be overwritten, renamed or removed are not restored.
 //!
 //! # Complexity
 //!
-//! One look at the file system for each call, and one for each path that is noted.
+//! A few looks at the file system for each call, and one for each thing that is removed.
 
-use std::ffi::CStr;
-use std::fs;
+use std::ffi::{CStr, OsStr};
+use std::fs::{self, Metadata};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// What an execution may have made.
+#[derive(Debug)]
+pub struct Made {
+    path: PathBuf,
+    /// Nothing was there at this time.
+    since: SystemTime,
+}
 
 /// A function that makes something, and its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +66,7 @@ impl Maker {
     }
 
     /// What a call with these arguments is to make, if it is not there yet.
-    pub fn makes(self, arguments: [usize; 3]) -> Option<PathBuf> {
+    pub fn makes(self, arguments: [usize; 3]) -> Option<Made> {
         let (at, flags) = match self {
             Maker::Directory => (arguments[0], None),
             Maker::DirectoryAt => (arguments[1], None),
@@ -69,20 +78,51 @@ impl Maker {
             return None;
         }
         // SAFETY: a string of the program's, which it is about to give to the system.
-        let path = unsafe { CStr::from_ptr(at as *const std::ffi::c_char) }.to_str().ok().map(Path::new)?;
-        let here = matches!(self, Maker::Directory | Maker::Open) || arguments[0] as i32 == libc::AT_FDCWD;
-        let path = (here || path.is_absolute()).then(|| std::path::absolute(path).ok())??;
-        fs::symlink_metadata(&path).is_err().then_some(path)
+        let path = unsafe { CStr::from_ptr(at as *const std::ffi::c_char) };
+        let path = Path::new(OsStr::from_bytes(path.to_bytes()));
+        let base = match (self, arguments[0] as i32) {
+            (Maker::Directory | Maker::Open, _) | (_, libc::AT_FDCWD) => std::env::current_dir().ok()?,
+            (_, directory) => fs::read_link(format!("/proc/self/fd/{directory}")).ok()?,
+        };
+        let path = base.join(path);
+        let path = path.parent()?.canonicalize().ok()?.join(path.file_name()?);
+        let since = now()?;
+        fs::symlink_metadata(&path).is_err().then_some(Made { path, since })
     }
 }
 
+/// The time as file systems take it, which lags a little behind that of other clocks.
+fn now() -> Option<SystemTime> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is as long as it says.
+    let known = unsafe { libc::clock_gettime(libc::CLOCK_REALTIME_COARSE, &mut time) } == 0;
+    let since = Duration::new(u64::try_from(time.tv_sec).ok()?, time.tv_nsec as u32);
+    known.then_some(SystemTime::UNIX_EPOCH + since)
+}
+
 /// Removes what an execution has made, last things first.
-pub fn remove(made: &mut Vec<PathBuf>) {
-    for path in made.drain(..).rev() {
-        let Ok(about) = fs::symlink_metadata(&path) else { continue };
-        // What cannot be removed is in the way of the next execution, which says so.
-        let _ = if about.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+pub fn remove(made: &mut Vec<Made>) {
+    for Made { path, since } in made.drain(..).rev() {
+        remove_new(&path, since);
     }
+}
+
+/// Removes what is here if it is not older than that. What cannot be removed is in the way of the next execution, which says so.
+fn remove_new(path: &Path, since: SystemTime) {
+    let Ok(about) = fs::symlink_metadata(path) else { return };
+    let is_new = |time: fn(&Metadata) -> std::io::Result<SystemTime>| time(&about).is_ok_and(|time| time >= since);
+    if !is_new(Metadata::created) || !is_new(Metadata::modified) {
+        return;
+    }
+    if !about.is_dir() {
+        let _ = fs::remove_file(path);
+        return;
+    }
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        remove_new(&entry.path(), since);
+    }
+    // Unless something is left in it.
+    let _ = fs::remove_dir(path);
 }
 
 #[cfg(test)]
@@ -98,13 +138,90 @@ mod tests {
         let text = |path: &Path| CString::new(path.to_str().expect("text")).expect("no zero");
         let (old_text, new_text) = (text(&old), text(&new));
         let makes = |maker: Maker, path: &CString, flags: usize| maker.makes([path.as_ptr() as usize, flags, 0]);
-        assert_eq!(makes(Maker::Directory, &old_text, 0), None);
-        assert_eq!(makes(Maker::Open, &new_text, libc::O_CREAT as usize), None);
-        assert_eq!(makes(Maker::Open, &new_text, (libc::O_CREAT | libc::O_EXCL) as usize), Some(new.clone()));
-        let mut made: Vec<PathBuf> = makes(Maker::Directory, &new_text, 0).into_iter().collect();
+        assert!(makes(Maker::Directory, &old_text, 0).is_none());
+        assert!(makes(Maker::Open, &new_text, libc::O_CREAT as usize).is_none());
+        assert!(makes(Maker::Open, &new_text, (libc::O_CREAT | libc::O_EXCL) as usize).is_some());
+        let mut made: Vec<Made> = makes(Maker::Directory, &new_text, 0).into_iter().collect();
         fs::create_dir(&new).expect("made");
         fs::write(new.join("x"), "").expect("written");
         remove(&mut made);
         assert!(old.exists() && !new.exists() && made.is_empty());
+    }
+
+    /// A directory in which `old`, `from/old` and `to` are, some time ago, and `link` leads to `from`.
+    fn before() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().expect("a directory");
+        for made in ["from", "to", "to/new"] {
+            fs::create_dir(dir.path().join(made)).expect("made");
+        }
+        for written in ["old", "from/old", "to/new/old"] {
+            fs::write(dir.path().join(written), "").expect("written");
+        }
+        std::os::unix::fs::symlink("from", dir.path().join("link")).expect("linked");
+        std::thread::sleep(Duration::from_millis(50));
+        dir
+    }
+
+    fn note(path: &Path) -> Vec<Made> {
+        let text = CString::new(path.as_os_str().as_bytes()).expect("no zero");
+        Maker::Directory.makes([text.as_ptr() as usize, 0, 0]).into_iter().collect()
+    }
+
+    #[test]
+    fn what_is_moved_to_a_new_name_stays() {
+        let dir = before();
+        let (old, new) = (dir.path().join("old"), dir.path().join("new"));
+        let mut made = note(&new);
+        assert_eq!(made.len(), 1);
+        fs::rename(&old, &new).expect("moved");
+        remove(&mut made);
+        assert!(new.exists());
+        fs::rename(&new, &old).expect("moved");
+        made = note(&new);
+        fs::hard_link(&old, &new).expect("linked");
+        remove(&mut made);
+        assert!(new.exists());
+    }
+
+    #[test]
+    fn what_is_moved_to_a_new_directory_stays() {
+        let dir = before();
+        let new = dir.path().join("new");
+        let mut made = note(&new);
+        fs::create_dir(&new).expect("made");
+        fs::write(new.join("young"), "").expect("written");
+        fs::rename(dir.path().join("old"), new.join("old")).expect("moved");
+        fs::rename(dir.path().join("from"), new.join("from")).expect("moved");
+        remove(&mut made);
+        assert!(new.join("old").exists() && new.join("from/old").exists() && !new.join("young").exists());
+    }
+
+    #[test]
+    fn a_name_is_where_it_was_when_it_was_noted() {
+        let dir = before();
+        let (link, from) = (dir.path().join("link"), dir.path().join("from"));
+        let mut made = note(&link.join("new"));
+        fs::create_dir(from.join("new")).expect("made");
+        fs::remove_file(&link).expect("removed");
+        std::os::unix::fs::symlink("to", &link).expect("linked");
+        remove(&mut made);
+        assert!(dir.path().join("to/new/old").exists() && !from.join("new").exists());
+        // A directory that has not been made, since that in which it was to be is not there.
+        made = note(&dir.path().join("none/new"));
+        fs::rename(dir.path().join("to"), dir.path().join("none")).expect("moved");
+        remove(&mut made);
+        assert!(dir.path().join("none/new/old").exists());
+    }
+
+    #[test]
+    fn a_name_may_be_relative_to_a_directory_that_is_open() {
+        use std::os::fd::AsRawFd;
+        let dir = before();
+        let open = fs::File::open(dir.path().join("from")).expect("a directory");
+        let mut made: Vec<Made> =
+            Maker::DirectoryAt.makes([open.as_raw_fd() as usize, c"new".as_ptr() as usize, 0]).into_iter().collect();
+        fs::create_dir(dir.path().join("from/new")).expect("made");
+        remove(&mut made);
+        assert!(!dir.path().join("from/new").exists());
     }
 }

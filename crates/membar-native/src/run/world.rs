@@ -127,7 +127,7 @@ pub struct World {
     pub diverged: Option<Divergence>,
     pub executions: u64,
     /// What the execution has made in the file system.
-    pub leftovers: Vec<std::path::PathBuf>,
+    pub leftovers: Vec<super::made::Made>,
     pub steps: u64,
     /// Steps made again, to come to a state.
     pub replayed: u64,
