@@ -3,8 +3,8 @@
 //! A [`SearchState`] is all that is needed to continue: the frontier of a systematic search, the parts of a search of graphs that are left, or how
 //! many executions were drawn. A round gives workers orders of a few milliseconds and merges their answers in the order of the orders.
 //!
-//! Invariants: between two rounds the state is complete: what is not in its counts is still in what is left. The result does not depend on
-//! the number of workers, on where rounds end, nor on being stopped, saved and split on the way.
+//! Invariants: between two rounds the state is complete: what is not in its counts is still in what is left. What is counted and
+//! found does not depend on the number of workers, on where rounds end, nor on being stopped, saved and split on the way.
 //!
 //! Complexity: that of the executions that are run; guesses of how many there are take at most a fiftieth of the time. A search bounded by
 //! preemptions runs executions of smaller bounds again, for bounds that about double.

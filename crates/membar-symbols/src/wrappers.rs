@@ -21,7 +21,8 @@
 //!
 //! # Guarantees
 //!
-//! Any byte that begins a direct call may be one: what is found and is none is no return address, and does no harm.
+//! A byte that looks like the beginning of a direct call may be something else. Then no call returns to the place behind it, and an entry for
+//! that place does no harm.
 //!
 //! # Complexity
 //!

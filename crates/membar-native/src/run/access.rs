@@ -116,23 +116,23 @@ fn suspect(addr: usize, write: bool, atomic: bool) {
     let mut state = |thread: &Thread| super::idle::state(liveness, floats, thread);
     if thread.suspect == 0 || thread.private > thread.suspect + WATCHED {
         thread.suspect = (2 * thread.suspect).clamp(FIRST, 1 << 30);
-        thread.circle = None;
+        thread.looked = None;
     } else if !thread.dirty && (write || thread.suspect < patience * FIRST) {
         // On its stack, which is part of its state. If there is nothing else, then it may be a variable that it lent to
         // others; rather an atomic one than what the compiler keeps there.
     } else if thread.dirty {
-        thread.circle = None;
+        thread.looked = None;
         thread.dirty = false;
         // It does change something, but nobody else knows: wait for longer.
         thread.was_dirty = true;
-    } else if let Some((at, before)) = thread.circle {
+    } else if let Some((at, before)) = thread.looked {
         // A deep stack is read only where it may have been seen before.
         if at == addr && before == state(thread) {
-            thread.circle = None;
+            thread.looked = None;
             w.shadow.show_at(addr);
         }
     } else {
-        thread.circle = Some((addr, state(thread)));
+        thread.looked = Some((addr, state(thread)));
     }
 }
 

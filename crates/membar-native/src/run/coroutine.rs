@@ -56,7 +56,7 @@ pub struct ThreadState {
     /// where it was when they were that many.
     pub private: u32,
     pub suspect: u32,
-    pub circle: Option<(usize, u64)>,
+    pub looked: Option<(usize, u64)>,
     pub was_dirty: bool,
     pub keys: Vec<usize>,
     /// Handlers of `pthread_cleanup_push`, as places to jump to.
@@ -171,7 +171,7 @@ impl ThreadState {
             written: Vec::new(),
             private: 0,
             suspect: 1000,
-            circle: None,
+            looked: None,
             was_dirty: false,
             keys: Vec::new(),
             cleanups: Vec::new(),
@@ -231,7 +231,7 @@ impl ThreadState {
             written,
             private,
             suspect,
-            circle,
+            looked,
             was_dirty,
             keys,
             cleanups,
@@ -298,7 +298,7 @@ impl ThreadState {
         self.scratch = *scratch;
         self.private = *private;
         self.suspect = *suspect;
-        self.circle = *circle;
+        self.looked = *looked;
         self.was_dirty = *was_dirty;
         self.waits = *waits;
         self.early = *early;
