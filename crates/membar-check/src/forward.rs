@@ -39,6 +39,8 @@ use lists::Lists;
 use membar_core::{Condition, Depends, Kind, Model, OpId, OpKind, Read, Source, ThreadId, Trace, When};
 use rustc_hash::FxHashMap;
 
+/// A trace in which another thread comes after this many operations or fewer, on average, was recorded as it happened.
+const TURNS: usize = 16;
 /// Ready stores that a decision looks at.
 const LOOKS: usize = 64;
 /// Far away.
@@ -112,6 +114,8 @@ struct Forward<'a> {
     writes: Vec<u32>,
     /// The last store of its thread to its address before each operation.
     own: Vec<u32>,
+    /// When each operation was recorded, if the recording tells.
+    when: Vec<u32>,
     /// What each read that has executed returned.
     returned: Vec<u32>,
     readers: Lists,
@@ -224,6 +228,21 @@ pub(crate) fn sources(trace: &Trace, model: &Model, limits: &Limits) -> Result<F
     Ok(ops.chain(ends).collect())
 }
 
+/// When each operation was recorded, as the number of operations before it: nothing if operations were not recorded as they happened, but
+/// thread by thread.
+fn recorded(trace: &Trace, p: &Problem) -> Vec<u32> {
+    let ops: Vec<OpId> = trace.ops().collect();
+    let turns = ops.windows(2).filter(|pair| trace.thread(pair[0]) != trace.thread(pair[1])).count();
+    if turns < ops.len() / TURNS {
+        return Vec::new();
+    }
+    let mut when = vec![0; p.ops];
+    for (i, &op) in ops.iter().enumerate() {
+        when[p.node(op) as usize] = i as u32;
+    }
+    when
+}
+
 impl<'a> Forward<'a> {
     fn new(trace: &'a Trace, model: &'a Model, p: &'a Problem) -> Forward<'a> {
         let mut keys: FxHashMap<(u32, u64), u32> = FxHashMap::default();
@@ -237,6 +256,7 @@ impl<'a> Forward<'a> {
         let mut stores_left = vec![0; p.addrs];
         let mut by_time: Vec<(u32, u32)> = Vec::with_capacity(p.ops);
         let mut mine: Vec<u32> = vec![NONE; p.addrs];
+        let when = recorded(trace, p);
         for t in 0..trace.threads() {
             let ops = trace.thread_ops(ThreadId(t as u32));
             let (start, scale) = (p.thread_start[t], (u32::MAX as u64) / (ops.len() as u64 + 1));
@@ -247,7 +267,7 @@ impl<'a> Forward<'a> {
                     continue;
                 }
                 let x = trace.addr(op).0;
-                by_time.push(((i as u64 * scale) as u32, node));
+                by_time.push((when.get(node as usize).copied().unwrap_or((i as u64 * scale) as u32), node));
                 let last = &mut mine[x as usize];
                 if *last != NONE && *last >= start {
                     own[node as usize] = *last;
@@ -300,6 +320,7 @@ impl<'a> Forward<'a> {
             p,
             model,
             own,
+            when,
             returned: vec![NONE; p.ops],
             readers,
             writers,
@@ -573,7 +594,11 @@ impl<'a> Forward<'a> {
     }
 
     fn choose(&mut self) -> End {
+        if self.goal == NONE || self.executed(self.goal) {
+            self.goal = if self.order.len() < self.astray { self.any_goal() } else { self.next_goal() };
+        }
         let mut best = (FAR, NONE);
+        let mut first = (FAR, NONE);
         let mut looked = 0;
         while looked < self.ready.len().min(LOOKS) {
             if self.cursor >= self.ready.len() {
@@ -591,6 +616,10 @@ impl<'a> Forward<'a> {
             if !self.finds_value(store) || !matches!(self.held_by(store), Wait::May) {
                 continue;
             }
+            if let Some(&when) = self.when.get(i) {
+                first = first.min((when, store));
+                continue;
+            }
             let hold = self.hold(store);
             if hold == 0 {
                 return End::Store(store);
@@ -600,13 +629,18 @@ impl<'a> Forward<'a> {
                 best = (hold, store);
             }
         }
-        if self.goal == NONE || self.executed(self.goal) {
-            self.goal = if self.order.len() < self.astray { self.any_goal() } else { self.next_goal() };
+        if first.1 != NONE && first.0 <= self.now() {
+            return End::Store(first.1);
         }
         match self.walk(self.goal) {
             End::Store(store) if best.1 != NONE && self.hold(store) >= best.0 => End::Store(best.1),
             end => end,
         }
+    }
+
+    /// When the operation was recorded that is to be executed.
+    fn now(&self) -> u32 {
+        self.when.get(self.goal as usize).copied().unwrap_or(0)
     }
 
     /// The first operation of a random thread.
@@ -624,11 +658,13 @@ impl<'a> Forward<'a> {
             let (start, end) = (self.p.thread_start[t], self.p.thread_start[t + 1]);
             let front = self.front(t);
             if front < end {
-                best = if (f64::from(front - start) / f64::from(end - start)) < best.0 {
-                    (f64::from(front - start) / f64::from(end - start), front)
-                } else {
-                    best
+                let far = match self.when.get(front as usize) {
+                    Some(&when) => f64::from(when),
+                    None => f64::from(front - start) / f64::from(end - start),
                 };
+                if far < best.0 {
+                    best = (far, front);
+                }
             }
         }
         if best.1 == NONE {

@@ -18,8 +18,11 @@ impl Forward<'_> {
         *front
     }
 
-    /// How far a node is from the first read of its thread that has not executed.
+    /// How far a node is from the first read of its thread that has not executed; or, where it is known, for how long it would have to wait.
     pub(super) fn distance(&mut self, node: u32) -> u32 {
+        if let Some(&when) = self.when.get(node as usize) {
+            return when.saturating_sub(self.now()) / self.front.len() as u32;
+        }
         let t = self.p.thread(node);
         node.saturating_sub(self.front(t))
     }
