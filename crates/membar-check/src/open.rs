@@ -28,7 +28,7 @@
 //! Complexity: a few decisions of n operations where guesses are right, and one for each guess that is wrong; exponentially many
 //! cases in the worst case. A case costs a walk through the sources of the proofs that are kept.
 //!
-//! Guarantees: complete within the limits; a search that takes more than [`WORK`] or [`CASES`] is given up, and says so.
+//! Guarantees: complete within the limits; a search that takes more than [`WORK`], [`CASES`] or [`STEPS`] is given up, and says so.
 
 use crate::forward;
 use crate::{Checker, Effort, Limits, Outcome};

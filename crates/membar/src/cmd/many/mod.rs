@@ -542,7 +542,8 @@ impl Worker {
 
     /// Runs a shard for its time, or for longer if it gets nowhere in that.
     fn run(&self, shard: Value, job: &mut dyn Job) -> Result<Came, Failure> {
-        let mut time = self.store.manifest.shard_time.map(Duration::from_secs_f64);
+        let seconds = self.store.manifest.shard_time;
+        let mut time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         loop {
             let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
             let limit = time.into_iter().chain(left).min();

@@ -63,6 +63,8 @@ fn split(
 
 struct Campaign<S> {
     plan: Plan,
+    /// How many tests the whole campaign has.
+    tests: u64,
     source: S,
     threads: Option<u32>,
     interrupt: Interrupt,
@@ -76,7 +78,8 @@ impl<S: Source + 'static> Campaign<S> {
     fn job(plan: Plan, source: S, threads: Option<u32>, interrupt: &Interrupt) -> Result<Box<dyn Job>, Failure> {
         let directory = tempfile::tempdir().map_err(Failure::Write)?;
         let (interrupt, buffers) = (interrupt.clone(), Vec::new());
-        Ok(Box::new(Campaign { plan, source, threads, interrupt, buffers, directory }))
+        let tests = plan.tests.unwrap_or(membar::campaign::TESTS);
+        Ok(Box::new(Campaign { plan, tests, source, threads, interrupt, buffers, directory }))
     }
 }
 
@@ -95,6 +98,9 @@ impl<S: Source> Job for Campaign<S> {
     fn run(&mut self, shard: Value, time: Option<Duration>) -> Result<Came, Failure> {
         let bounds = (shard["from"].as_u64(), shard["to"].as_u64());
         let (Some(from), Some(to)) = bounds else { return Err(usage("error: the shard names no tests".into())) };
+        if from >= to || to > self.tests {
+            return Err(usage("error: the shard names tests that the plan does not have".into()));
+        }
         let failed = |error: std::io::Error| Failure::Write(error);
         let plan = &mut self.plan;
         // It does not exist until there is a violation. Those of the last shard are part of its result.

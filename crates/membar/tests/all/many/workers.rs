@@ -126,6 +126,31 @@ fn altered_shards_of_a_search_are_refused_with_the_reason() {
 }
 
 #[test]
+fn shards_with_tests_that_the_plan_does_not_have_are_refused() {
+    let place = Place::new();
+    place.write("sb.litmus", b"X86 SB\n{ x=0; y=0; }\n P0 | P1 ;\n MOV [x],$1 | MOV [y],$1 ;\nexists (x=1)\n");
+    for (plan, line) in
+        [("p", "simulate --machine tso --tests 8 --operations 20"), ("q", "stress --tests 300 sb.litmus")]
+    {
+        place.plan(&format!("plan {plan} --shards 2 {line}"));
+        let file = place.many.join(plan).join("shards/1");
+        let whole = std::fs::read(&file).unwrap();
+        for (name, new) in [("to", 4_294_967_295u64), ("from", 4_294_967_295), ("to", 0)] {
+            alter(&file, |shard| *(if plan == "p" { &mut shard[name] } else { &mut shard[0][name] }) = new.into());
+            let ran = place.run(&format!("work {plan} 1"));
+            assert!(
+                ran.code == 2 && ran.err.contains("tests that the plan does not have"),
+                "{}: {}",
+                ran.code,
+                ran.err
+            );
+            std::fs::write(&file, &whole).unwrap();
+        }
+        assert_eq!(place.run(&format!("work {plan} 1")).code, 0);
+    }
+}
+
+#[test]
 fn workers_that_do_not_fit_are_refused_with_the_reason() {
     let place = Place::new();
     place.write("hot.toml", include_bytes!("../../../../membar-simulate/profiles/hot.toml"));
