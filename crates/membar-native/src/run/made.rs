@@ -21,7 +21,8 @@
 //!
 //! # Deviations
 //!
-//! Files that are opened to be overwritten, renamed or removed are not restored.
+//! Files that are opened to be overwritten, renamed or removed are not restored. Several workers run the program at the same time, and find each
+//! other's: then it is not deterministic.
 
 use std::ffi::{CStr, OsStr};
 use std::fs::{self, Metadata};
