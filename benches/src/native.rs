@@ -8,6 +8,7 @@
 use crate::error::Error;
 use membar_core::Relaxation;
 use membar_explore::{Counts, Strategy};
+use membar_native::Options;
 use membar_native::build::{Request, build};
 use membar_native::process::Setup;
 use membar_native::session::Session;
@@ -77,11 +78,8 @@ impl Source {
                 let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let text = std::fs::read_to_string(&file).map_err(Error::file("read", &file))?;
                 let line = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
-                if !name.ends_with(".md")
-                    && !name.ends_with(".h")
-                    && line("// driver:").is_none()
-                    && line("// only:").is_none()
-                {
+                let program = !name.ends_with(".md") && !name.ends_with(".h");
+                if program && line("// driver:").is_none() && line("// only:").is_none() {
                     let flags = line("// flags:").unwrap_or("").split_whitespace().map(Into::into).collect();
                     sources.push(Source { name: format!("{directory}/{name}"), file, flags });
                 }
@@ -189,16 +187,7 @@ impl Program {
             around: Default::default(),
             args: vec![source.file.file_stem().unwrap_or_default().to_owned()],
             dir: directory.path().to_owned(),
-            heap: HEAP,
-            volatile_atomic: false,
-            spurious_wakeups: false,
-            spurious_failures: false,
-            symmetry,
-            whole_stacks: false,
-            opaque_private: false,
-            own_atomics: Vec::new(),
-            wrappers: symbols.callers().wrappers,
-            nondet: None,
+            options: Options { heap: HEAP, symmetry, wrappers: symbols.callers().wrappers, ..Options::default() },
             until: None,
             show: false,
         };

@@ -1,7 +1,7 @@
 // expect: safe
 // What is written before a meeting is seen after it, and what is written after it is not seen before.
 #include <assert.h>
-#include <pthread.h>
+#include "threads.h"
 
 static pthread_barrier_t barrier;
 static int data, more;
@@ -25,12 +25,7 @@ static void *reads(void *p)
 
 int main(void)
 {
-    pthread_t a, b;
-
     pthread_barrier_init(&barrier, NULL, 2);
-    pthread_create(&a, NULL, writes, NULL);
-    pthread_create(&b, NULL, reads, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
+    run(2, (function *[]){ writes, reads });
     return 0;
 }

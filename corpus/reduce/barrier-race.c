@@ -1,7 +1,7 @@
 // expect: error
 // options: --races on
 // A thread writes after the meeting what another one reads after it, however late that departs.
-#include <pthread.h>
+#include "threads.h"
 
 static pthread_barrier_t barrier;
 static int data;
@@ -24,12 +24,7 @@ static void *reads(void *p)
 
 int main(void)
 {
-    pthread_t a, b;
-
     pthread_barrier_init(&barrier, NULL, 2);
-    pthread_create(&a, NULL, writes, NULL);
-    pthread_create(&b, NULL, reads, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
+    run(2, (function *[]){ writes, reads });
     return 0;
 }

@@ -1,9 +1,7 @@
 // expect: error
 // What a round did is asserted by another thread, later.
 #include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stddef.h>
+#include "threads.h"
 
 static atomic_int x;
 static int count;
@@ -23,12 +21,7 @@ static void *writes(void *p)
 
 int main(void)
 {
-    pthread_t a, b;
-
-    pthread_create(&a, NULL, waits, NULL);
-    pthread_create(&b, NULL, writes, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
+    run(2, (function *[]){ waits, writes });
     assert(count == 0);
     return 0;
 }

@@ -1,12 +1,7 @@
 // expect: error
 // A round takes a recursive mutex that is held, and nothing else: its depth is what changes.
 #include <assert.h>
-#include <errno.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
+#include "threads.h"
 
 static atomic_int x;
 static pthread_mutex_t m;
@@ -35,16 +30,11 @@ static void *writes(void *p)
 
 int main(void)
 {
-    pthread_t a, b;
-
     pthread_mutexattr_t kind;
 
     pthread_mutexattr_init(&kind);
     pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&m, &kind);
-    pthread_create(&a, NULL, waits, NULL);
-    pthread_create(&b, NULL, writes, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
+    run(2, (function *[]){ waits, writes });
     return 0;
 }

@@ -2,11 +2,8 @@
 // A round that fails leaves its mark in errno.
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <semaphore.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
+#include "threads.h"
 
 static atomic_int x;
 static sem_t s;
@@ -28,12 +25,7 @@ static void *writes(void *p)
 
 int main(void)
 {
-    pthread_t a, b;
-
     sem_init(&s, 0, 0);
-    pthread_create(&a, NULL, waits, NULL);
-    pthread_create(&b, NULL, writes, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
+    run(2, (function *[]){ waits, writes });
     return 0;
 }

@@ -1,12 +1,7 @@
 // expect: safe
 // Nothing that a round does matters: a scratch variable is overwritten before it is read.
 #include <assert.h>
-#include <errno.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
+#include "threads.h"
 
 static atomic_int x;
 
@@ -30,11 +25,6 @@ static void *writes(void *p)
 
 int main(void)
 {
-    pthread_t a, b;
-
-    pthread_create(&a, NULL, waits, NULL);
-    pthread_create(&b, NULL, writes, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
+    run(2, (function *[]){ waits, writes });
     return 0;
 }

@@ -1,12 +1,8 @@
 // expect: error
 // A round sets the value of a key.
 #include <assert.h>
-#include <errno.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
+#include "threads.h"
 
 static atomic_int x;
 static pthread_key_t key;
@@ -27,12 +23,7 @@ static void *writes(void *p)
 
 int main(void)
 {
-    pthread_t a, b;
-
     pthread_key_create(&key, NULL);
-    pthread_create(&a, NULL, waits, NULL);
-    pthread_create(&b, NULL, writes, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
+    run(2, (function *[]){ waits, writes });
     return 0;
 }

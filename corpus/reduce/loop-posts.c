@@ -1,9 +1,8 @@
 // expect: error
 // Each round gives a semaphore one more; a third is too many.
 #include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <semaphore.h>
+#include "threads.h"
 
 static atomic_int x;
 static sem_t sem;
@@ -28,12 +27,7 @@ static void *writes(void *p)
 
 int main(void)
 {
-    pthread_t a, b;
-
     sem_init(&sem, 0, 0);
-    pthread_create(&a, NULL, waits, NULL);
-    pthread_create(&b, NULL, writes, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
+    run(2, (function *[]){ waits, writes });
     return 0;
 }

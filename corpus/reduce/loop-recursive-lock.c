@@ -1,8 +1,7 @@
 // expect: error
 // Each round locks a recursive mutex once more.
 #include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
+#include "threads.h"
 
 static atomic_int x;
 static pthread_mutex_t m;
@@ -25,16 +24,11 @@ static void *writes(void *p)
 
 int main(void)
 {
-    pthread_t a, b;
-
     pthread_mutexattr_t recursive;
 
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&m, &recursive);
-    pthread_create(&a, NULL, waits, NULL);
-    pthread_create(&b, NULL, writes, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
+    run(2, (function *[]){ waits, writes });
     return 0;
 }

@@ -1,9 +1,7 @@
 // expect: error
 // Each round shifts a mask, and the last one counts.
 #include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stddef.h>
+#include "threads.h"
 
 static atomic_int x, y;
 
@@ -27,11 +25,6 @@ static void *b(void *p)
 
 int main(void)
 {
-    pthread_t t[2];
-
-    pthread_create(&t[0], NULL, a, NULL);
-    pthread_create(&t[1], NULL, b, NULL);
-    pthread_join(t[0], NULL);
-    pthread_join(t[1], NULL);
+    run(2, (function *[]){ a, b });
     return 0;
 }

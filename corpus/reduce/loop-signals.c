@@ -1,12 +1,7 @@
 // expect: error
 // A round wakes another thread up.
 #include <assert.h>
-#include <errno.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
+#include "threads.h"
 
 static atomic_int x;
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
@@ -33,11 +28,6 @@ static void *writes(void *p)
 
 int main(void)
 {
-    pthread_t a, b;
-
-    pthread_create(&a, NULL, waits, NULL);
-    pthread_create(&b, NULL, writes, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
+    run(2, (function *[]){ waits, writes });
     return 0;
 }

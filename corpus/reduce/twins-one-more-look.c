@@ -2,9 +2,7 @@
 // counts: fewer
 // One of them comes late and finds both others.
 #include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stddef.h>
+#include "threads.h"
 
 static atomic_int in, most;
 
@@ -22,11 +20,6 @@ static void *a(void *p)
 
 int main(void)
 {
-    pthread_t t[2];
-
-    pthread_create(&t[0], NULL, a, NULL);
-    pthread_create(&t[1], NULL, a, NULL);
-    pthread_join(t[0], NULL);
-    pthread_join(t[1], NULL);
+    run(2, (function *[]){ a, a });
     return 0;
 }

@@ -2,9 +2,7 @@
 // counts: fewer
 // Threads that are alike try in vain; the last one finds two.
 #include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stddef.h>
+#include "threads.h"
 
 static atomic_int x, y;
 
@@ -21,13 +19,6 @@ static void *a(void *p)
 
 int main(void)
 {
-    pthread_t t[3];
-
-    pthread_create(&t[0], NULL, a, NULL);
-    pthread_create(&t[1], NULL, a, NULL);
-    pthread_create(&t[2], NULL, a, NULL);
-    pthread_join(t[0], NULL);
-    pthread_join(t[1], NULL);
-    pthread_join(t[2], NULL);
+    run(3, (function *[]){ a, a, a });
     return 0;
 }

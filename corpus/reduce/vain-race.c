@@ -1,10 +1,7 @@
 // expect: error
 // options: --model c11
 // The look in vain is a plain one, and races with a write that comes later.
-#include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stddef.h>
+#include "threads.h"
 
 static atomic_int x;
 static int plain;
@@ -31,11 +28,6 @@ static void *b(void *p)
 
 int main(void)
 {
-    pthread_t t[2];
-
-    pthread_create(&t[0], NULL, a, NULL);
-    pthread_create(&t[1], NULL, b, NULL);
-    pthread_join(t[0], NULL);
-    pthread_join(t[1], NULL);
+    run(2, (function *[]){ a, b });
     return 0;
 }

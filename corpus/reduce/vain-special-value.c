@@ -1,9 +1,7 @@
 // expect: error
 // A failed compare-exchange leaves the loop if it finds a certain value.
 #include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stddef.h>
+#include "threads.h"
 
 static atomic_int x, y;
 
@@ -29,11 +27,6 @@ static void *b(void *p)
 
 int main(void)
 {
-    pthread_t t[2];
-
-    pthread_create(&t[0], NULL, a, NULL);
-    pthread_create(&t[1], NULL, b, NULL);
-    pthread_join(t[0], NULL);
-    pthread_join(t[1], NULL);
+    run(2, (function *[]){ a, b });
     return 0;
 }

@@ -1,9 +1,8 @@
 // One thread waits until another one writes. What a round of `waits` does is the test.
-#include <pthread.h>
-#include <stdatomic.h>
+#include "threads.h"
 
 static atomic_int x;
-static void *waits(void *p);
+static function waits;
 
 static void *writes(void *p)
 {
@@ -13,11 +12,6 @@ static void *writes(void *p)
 
 int main(void)
 {
-    pthread_t a, b;
-
-    pthread_create(&a, NULL, waits, NULL);
-    pthread_create(&b, NULL, writes, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
+    run(2, (function *[]){ waits, writes });
     return 0;
 }

@@ -48,6 +48,8 @@ const EFFORT: usize = 10;
 /// The same with restarts, which only traces of this length get: nothing else decides them.
 const EFFORT_LARGE: usize = 200;
 const LARGE: usize = 4000;
+/// Guesses that what is known may rest on, all together, before it is given up: some 100 MB.
+const MOST_KEPT: usize = 8_000_000;
 /// Approximate memory for each operation.
 const BYTES_PER_OP: usize = 400;
 
@@ -67,7 +69,7 @@ enum Fix {
 /// What was executed at a place, and what could have been done otherwise there.
 type Guess = (u32, Fix);
 
-/// A fix, and the guesses that it rests on.
+/// A fix, and the guesses that it rests on, as long as it is known.
 struct Learned {
     fix: Fix,
     rests: Vec<Guess>,
@@ -161,8 +163,9 @@ struct Forward<'a> {
     random: u64,
     /// Step 6.
     restarts: bool,
-    /// Guesses that what was learned rests on.
+    /// Guesses that what was learned rests on, and what of it is still known.
     rests: usize,
+    kept: usize,
     /// Conflicts since `best_longest` was reached.
     fruitless: usize,
     best_longest: usize,
@@ -327,6 +330,7 @@ impl<'a> Forward<'a> {
             random: 0,
             restarts: false,
             rests: 0,
+            kept: 0,
             astray: 0,
             fruitless: 0,
             best_longest: 0,
@@ -374,7 +378,7 @@ impl<'a> Forward<'a> {
                 return true;
             }
             self.steps += 1;
-            if self.steps.is_multiple_of(4096) && limits.passed().is_some() {
+            if self.steps.is_multiple_of(256) && limits.passed().is_some() {
                 return false;
             }
             match self.choose() {
@@ -382,7 +386,10 @@ impl<'a> Forward<'a> {
                 End::Lost => return false,
                 End::Conflict(guesses) => {
                     self.longest = self.longest.max(self.done);
-                    if self.steps + self.undone > most || (!self.learn(guesses) && !self.give_way()) {
+                    // A conflict takes as long as the walk that found it.
+                    let given_up =
+                        self.steps + self.undone > most || self.kept > MOST_KEPT || limits.passed().is_some();
+                    if given_up || (!self.learn(guesses) && !self.give_way()) {
                         return false;
                     }
                 }

@@ -17,7 +17,8 @@
 //!    fewest candidates that are not refuted yet, and of several the one whose guess is surest.
 //! 5. Each proof is kept with the sources that it rests on. Before a reading is decided, the guesses give way to what is kept: a
 //!    candidate that a proof refutes in the cases around is not guessed; where all candidates of a read are refuted, so is the case;
-//!    and where the guesses are those of a proof, it goes on with step 4 at once.
+//!    and where the guesses are those of a proof, it goes on with step 4 at once. After [`HARD`] readings, a proof about accesses with
+//!    pieces is first made to rest on as few guesses as possible.
 //!
 //! Candidates that coherence forbids (the thread's own future, what it had itself overwritten) are guessed last.
 //!
@@ -35,10 +36,15 @@ use membar_core::{
     AddrId, Algorithm, Event, Model, OpId, OpKind, Proof, Read, Rule, Source, ThreadId, Trace, Undecided, Verdict,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::Cell;
 
 /// Operations of all readings that are decided, and looks at kept proofs ([`LOOK`]), before the search is given up; a few readings are tried in any case.
 const WORK: usize = 400_000_000;
 const FEW: usize = 4;
+/// Candidates that are compared for the price of an operation.
+const COMPARED: usize = 8;
+/// Steps of proofs that are kept, before the search is given up: about 512 MB.
+const STEPS: usize = 8_000_000;
 /// Cases that are looked into, and readings that are decided, before the search is given up.
 const CASES: usize = 200_000;
 const READINGS: usize = 20_000;
@@ -53,6 +59,8 @@ const ANY: f64 = f64::NEG_INFINITY;
 const REPEATS: usize = 100;
 /// Smaller traces need no rounds.
 const ROUNDS: usize = 64;
+/// Readings after which proofs are made to rest on as little as possible.
+const HARD: usize = 100;
 /// Proofs of larger traces are not shortened.
 const SHORT: usize = 2000;
 
@@ -125,6 +133,8 @@ struct Search<'a> {
     /// The most operations that were put into order.
     ordered: usize,
     work: usize,
+    /// Candidates that were compared.
+    compared: Cell<usize>,
     runs: usize,
     cases: usize,
     /// Steps of the proofs that are kept or returned.
@@ -157,6 +167,7 @@ pub(crate) fn decide(trace: &Trace, model: &Model, limits: &Limits) -> Outcome {
         effort: Effort::default(),
         ordered: 0,
         work: 0,
+        compared: Cell::new(0),
         runs: 0,
         cases: 0,
         steps: 0,
@@ -170,8 +181,14 @@ pub(crate) fn decide(trace: &Trace, model: &Model, limits: &Limits) -> Outcome {
     {
         return outcome(Verdict::Allowed(membar_core::Witness { order }), Algorithm::Search, search.effort);
     }
-    search.guess = search.sure(ANY, &FxHashSet::default());
-    let verdict = match search.decide() {
+    let end = match search.sure(ANY, &FxHashSet::default()) {
+        Some(guess) => {
+            search.guess = guess;
+            search.decide()
+        }
+        None => End::Limit(search.passed().unwrap_or(Undecided::Sources)),
+    };
+    let verdict = match end {
         End::Allowed(order) => Verdict::Allowed(membar_core::Witness { order }),
         End::Refuted(refuted) => Verdict::Forbidden(refuted.proof),
         End::Limit(reason) => Verdict::Undecided { reason, ordered: search.ordered },
@@ -211,12 +228,34 @@ fn reads(trace: &Trace) -> impl Iterator<Item = Read> + '_ {
 impl Search<'_> {
     /// The candidates of a read, the likeliest first, with how far each is in time.
     fn likeliest(&self, read: Read) -> Vec<(f64, Source)> {
+        let mut all: Vec<(f64, Source)> = self.distances(read).collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        all
+    }
+
+    /// The likeliest one, and how far the next one is; nothing if there are not two.
+    fn nearest(&self, read: Read) -> Option<((f64, Source), f64)> {
+        let (mut first, mut second) = (None, f64::INFINITY);
+        for (far, source) in self.distances(read) {
+            match first {
+                Some((nearest, _)) if nearest <= far => second = second.min(far),
+                _ => {
+                    second = first.map_or(second, |(nearest, _)| nearest);
+                    first = Some((far, source));
+                }
+            }
+        }
+        first.filter(|_| second < f64::INFINITY).map(|first| (first, second))
+    }
+
+    /// How far each candidate of a read is in time.
+    fn distances(&self, read: Read) -> impl Iterator<Item = (f64, Source)> + '_ {
         let trace = self.trace;
         let (begin, end) = match read {
             Read::Op(op) => (self.time[op.index()], self.until[op.index()]),
             Read::Final(_) => (1.0, 1.0),
         };
-        let far = |source: Source| {
+        let far = move |source: Source| {
             let (at, over) = match source.as_op() {
                 Some(op) => (self.time[op.index()], self.overwritten[op.index()]),
                 None => (0.0, self.first[trace.returned(read).0.index()]),
@@ -225,9 +264,11 @@ impl Search<'_> {
             let gap = (at - end).max(begin - over).max(0.0);
             if self.incoherent(read, source) { 2.0 + at } else { gap + 1e-3 * (begin - at).abs() }
         };
-        let mut all: Vec<(f64, Source)> = trace.candidates(read).map(|source| (far(source), source)).collect();
-        all.sort_by(|a, b| a.0.total_cmp(&b.0));
-        all
+        let compared = &self.compared;
+        trace.candidates(read).map(move |source| {
+            compared.set(compared.get() + 1);
+            (far(source), source)
+        })
     }
 
     /// Does the read's or the write's own thread exclude this source? No thread reads its own future or what it has overwritten.
@@ -243,13 +284,25 @@ impl Search<'_> {
         }
     }
 
-    /// The likeliest sources of the reads with several candidates whose next candidate is further by this much.
-    fn sure(&self, margin: f64, unsure: &FxHashSet<Read>) -> FxHashMap<Read, Source> {
-        let guess = |read: Read| match self.likeliest(read)[..] {
-            [first, second, ..] if second.0 - first.0 >= margin && !unsure.contains(&read) => Some((read, first.1)),
-            _ => None,
-        };
-        reads(self.trace).filter_map(guess).collect()
+    /// The likeliest sources of the reads with several candidates whose next candidate is further by this much. Nothing past a limit.
+    fn sure(&self, margin: f64, unsure: &FxHashSet<Read>) -> Option<FxHashMap<Read, Source>> {
+        let mut guesses = FxHashMap::default();
+        let mut look = self.compared.get();
+        for read in reads(self.trace) {
+            if self.compared.get() >= look {
+                if self.passed().is_some() {
+                    return None;
+                }
+                look += 1 << 20;
+            }
+            if let Some(((nearest, source), next)) = self.nearest(read)
+                && next - nearest >= margin
+                && !unsure.contains(&read)
+            {
+                guesses.insert(read, source);
+            }
+        }
+        Some(guesses)
     }
 
     /// Step 0. The order, if the sources that running the trace finds have one.
@@ -278,9 +331,9 @@ impl Search<'_> {
         let memory_ops = self.trace.memory_ops().count();
         for margin in SURE {
             let mut unsure = FxHashSet::default();
-            self.guess = self.sure(margin, &unsure);
+            self.guess = self.sure(margin, &unsure)?;
             for _ in 0..REPEATS {
-                if self.limits.passed().is_some() {
+                if self.passed().is_some() {
                     return None;
                 }
                 match self.run() {
@@ -387,12 +440,11 @@ impl Search<'_> {
 
     /// How sure the guess of a read is: by how much the next candidate is further.
     fn certainty(&self, read: Read) -> f64 {
-        let all = self.likeliest(read);
-        let at = |wanted: bool| all.iter().find(|(_, source)| (*source == self.guess[&read]) == wanted);
-        match (at(true), at(false)) {
-            (Some(guess), Some(other)) => other.0 - guess.0,
-            _ => 0.0,
-        }
+        let at = |wanted: bool| {
+            let those = self.distances(read).filter(|(_, source)| (*source == self.guess[&read]) == wanted);
+            those.map(|(far, _)| far).min_by(f64::total_cmp)
+        };
+        at(true).zip(at(false)).map_or(0.0, |(guess, other)| other - guess)
     }
 
     /// The limit that the search has passed, if any.
@@ -403,7 +455,8 @@ impl Search<'_> {
         if !self.limits.fits(self.steps.saturating_mul(BYTES_PER_STEP)) {
             return Some(Undecided::Memory);
         }
-        let far = self.work > WORK || self.runs > READINGS;
+        let work = self.work + self.compared.get() / COMPARED;
+        let far = work > WORK || self.runs > READINGS || self.steps > STEPS;
         (self.runs >= FEW && far || self.cases > CASES).then_some(Undecided::Sources)
     }
 
@@ -422,12 +475,34 @@ impl Search<'_> {
             Verdict::Undecided { reason, .. } => End::Limit(reason),
             Verdict::Forbidden(proof) => {
                 let rests = self.rests(&proof);
+                let Refuted { proof, rests } = self.minimal(Refuted { proof, rests });
                 let sources = rests.iter().map(|&read| (read, self.guess[&read])).collect();
                 self.kept.push(Kept { proof: proof.clone(), sources });
                 self.steps += 2 * proof.len();
                 self.refute(Refuted { proof, rests })
             }
         }
+    }
+
+    /// A proof that rests on as few of these reads as possible: each is left out in turn. Where accesses have pieces the checker
+    /// does not shorten proofs, and one that rests on much is of little use to other cases.
+    fn minimal(&mut self, mut refuted: Refuted) -> Refuted {
+        if !self.trace.is_grouped() || self.trace.len() > SHORT || self.runs < HARD {
+            return refuted;
+        }
+        let mut at = 0;
+        while at < refuted.rests.len() && self.passed().is_none() {
+            let mut fewer = refuted.rests.clone();
+            fewer.remove(at);
+            let (guess, path) = (std::mem::take(&mut self.guess), std::mem::take(&mut self.path));
+            self.guess = fewer.iter().map(|&read| (read, guess[&read])).collect();
+            match self.run() {
+                Verdict::Forbidden(proof) => refuted = Refuted { rests: self.rests(&proof), proof },
+                _ => at += 1,
+            }
+            (self.guess, self.path) = (guess, path);
+        }
+        refuted
     }
 
     /// The candidates that kept proofs refute on the path, with the proof's index. A proof that rests on the path alone is returned.

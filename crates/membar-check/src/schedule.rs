@@ -59,12 +59,15 @@
 //! "GRASP", 1999 (learning).
 
 mod decide;
+mod edges;
 mod learn;
+mod steps;
 mod waits;
 
 use crate::limits::Limits;
-use crate::problem::{Extra, NONE, Problem};
+use crate::problem::{NONE, Problem};
 use decide::Next;
+use edges::DynEdge;
 use learn::Repeats;
 use membar_core::Undecided;
 use rustc_hash::FxHashMap;
@@ -152,16 +155,6 @@ pub(crate) enum Run {
     Limit(Undecided),
 }
 
-struct DynEdge {
-    from: u32,
-    to: u32,
-    extra: u32,
-    /// It holds while the decision made at this time stands.
-    level: Time,
-    next_succ: u32,
-    next_pred: u32,
-}
-
 /// When a decision was made: two more than twice the length of the order at that time, one more for the execution of a
 /// store, and the number of the choice.
 type Time = (u32, u32);
@@ -184,6 +177,8 @@ struct Nogood {
 
 /// Stores, and readers of one store, that a decision looks at.
 const WINDOW: usize = 32;
+
+/// All that a run knows; its buffers are used again for the next trace.
 #[derive(Default)]
 pub(crate) struct Scheduler {
     indegree: Vec<u32>,
@@ -396,329 +391,5 @@ impl Scheduler {
             }
         }
         self.todo.extend((0..p.nodes as u32).rev().filter(|&v| self.indegree[v as usize] == 0 && !p.is_init(v)));
-    }
-
-    fn link(&mut self, p: &mut Problem, extra: Extra) -> u32 {
-        p.extras.push(extra);
-        self.link_dyn(&extra, p.extras.len() as u32 - 1);
-        self.block(p, extra.to);
-        self.dyn_edges.len() as u32 - 1
-    }
-
-    fn link_dyn(&mut self, extra: &Extra, index: u32) {
-        let id = self.dyn_edges.len() as u32;
-        let head = &mut self.dyn_succ[extra.from as usize];
-        let next_succ = std::mem::replace(head, id);
-        let next_pred = match self.dyn_pred.get_mut(extra.to as usize) {
-            Some(head) => std::mem::replace(head, id),
-            None => NONE,
-        };
-        let (from, to) = (extra.from, extra.to);
-        self.dyn_edges.push(DynEdge { from, to, extra: index, level: ALWAYS, next_succ, next_pred });
-    }
-
-    fn unlink_dyn(&mut self, id: u32) {
-        let DynEdge { from, to, .. } = self.dyn_edges[id as usize];
-        let mut at = self.dyn_succ[from as usize];
-        if at == id {
-            self.dyn_succ[from as usize] = self.dyn_edges[id as usize].next_succ;
-        } else {
-            while self.dyn_edges[at as usize].next_succ != id {
-                at = self.dyn_edges[at as usize].next_succ;
-            }
-            self.dyn_edges[at as usize].next_succ = self.dyn_edges[id as usize].next_succ;
-        }
-        if !self.dyn_pred.is_empty() {
-            let mut at = self.dyn_pred[to as usize];
-            if at == id {
-                self.dyn_pred[to as usize] = self.dyn_edges[id as usize].next_pred;
-            } else {
-                while self.dyn_edges[at as usize].next_pred != id {
-                    at = self.dyn_edges[at as usize].next_pred;
-                }
-                self.dyn_edges[at as usize].next_pred = self.dyn_edges[id as usize].next_pred;
-            }
-        }
-        self.dyn_edges[id as usize].from = NONE;
-    }
-
-    #[inline]
-    fn executed(&self, node: u32) -> bool {
-        self.place[node as usize] != NONE
-    }
-
-    /// Executes everything that can be executed without a decision.
-    fn settle(&mut self, p: &Problem) {
-        while let Some(node) = self.todo.pop() {
-            if self.executed(node) || self.indegree[node as usize] != 0 {
-                continue;
-            }
-            let src = p.src[node as usize];
-            if p.grouped() && p.pieces(node).count() > 1 {
-                if self.goes_by_itself(p, node) {
-                    self.execute_all(p, node);
-                } else if src != NONE {
-                    if !self.executed(src) {
-                        self.wait(node);
-                    }
-                } else if p.writes(node) {
-                    let x = p.addr[node as usize];
-                    self.list(node, x);
-                    if self.pending[self.current[x as usize] as usize] == 0 {
-                        self.open(x);
-                    }
-                }
-                continue;
-            }
-            if !p.writes(node) {
-                if src == NONE || self.executed(src) || p.forwarded(node) {
-                    self.execute(p, node);
-                } else {
-                    self.wait(node);
-                }
-            } else if src != NONE {
-                if !self.executed(src) {
-                    self.wait(node);
-                } else if self.pending[src as usize] == 1 {
-                    self.execute(p, node);
-                }
-            } else {
-                let x = p.addr[node as usize];
-                let free = self.pending[self.current[x as usize] as usize] == 0;
-                if free && self.pending[node as usize] == 0 && !self.named(node) {
-                    self.unlist(p, node);
-                    self.execute(p, node);
-                } else {
-                    self.list(node, x);
-                    if free {
-                        self.open(x);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Executes an access, with all its pieces.
-    fn execute_all(&mut self, p: &Problem, node: u32) {
-        for piece in p.pieces(node) {
-            if p.is_store(piece) {
-                self.unlist(p, piece);
-            }
-            self.execute(p, piece);
-        }
-    }
-
-    /// Would [`Scheduler::settle`] execute it, with the other pieces of its access, if it came by? (What it asks, once more, for
-    /// the invariant's sake.)
-    fn goes_by_itself(&self, p: &Problem, node: u32) -> bool {
-        p.pieces(node).all(|piece| self.piece_goes_by_itself(p, piece))
-    }
-
-    fn piece_goes_by_itself(&self, p: &Problem, node: u32) -> bool {
-        let (i, src) = (node as usize, p.src[node as usize]);
-        let arrived = src != NONE && self.executed(src);
-        let may = match p.writes(node) {
-            false => src == NONE || arrived || p.forwarded(node),
-            true if src != NONE => arrived && self.pending[src as usize] == 1,
-            true => {
-                let free = self.pending[self.current[p.addr[i] as usize] as usize] == 0;
-                free && self.pending[i] == 0 && !self.named(node)
-            }
-        };
-        may && !self.executed(node) && self.indegree[i] == 0
-    }
-
-    /// Is it the first store of a guess of some conflict?
-    #[inline]
-    fn named(&self, store: u32) -> bool {
-        self.named.get(store as usize).is_some_and(|&named| named)
-    }
-
-    #[inline]
-    fn open(&mut self, x: u32) {
-        if !self.is_open[x as usize] {
-            self.is_open[x as usize] = true;
-            self.open.push(x);
-        }
-    }
-
-    #[inline]
-    fn list(&mut self, store: u32, x: u32) {
-        let i = store as usize;
-        if self.ready_prev[i] == UNLISTED {
-            let head = self.ready_head[x as usize];
-            self.ready_next[i] = head;
-            self.ready_prev[i] = NONE;
-            if head != NONE {
-                self.ready_prev[head as usize] = store;
-            }
-            self.ready_head[x as usize] = store;
-        }
-    }
-
-    #[inline]
-    fn unlist(&mut self, p: &Problem, store: u32) {
-        let i = store as usize;
-        let (prev, next) = (self.ready_prev[i], self.ready_next[i]);
-        if prev == UNLISTED {
-            return;
-        }
-        if prev == NONE {
-            self.ready_head[p.addr[i] as usize] = next;
-        } else {
-            self.ready_next[prev as usize] = next;
-        }
-        if next != NONE {
-            self.ready_prev[next as usize] = prev;
-        }
-        self.ready_prev[i] = UNLISTED;
-    }
-
-    fn execute(&mut self, p: &Problem, node: u32) {
-        let i = node as usize;
-        self.place[i] = self.order.len() as u32;
-        self.order.push(node);
-        for &next in p.succ(node) {
-            let left = &mut self.indegree[next as usize];
-            *left -= 1;
-            if *left == 0 {
-                self.todo.push(next);
-            }
-        }
-        let mut edge = self.dyn_succ[i];
-        while edge != NONE {
-            let DynEdge { to, next_succ, .. } = self.dyn_edges[edge as usize];
-            let left = &mut self.indegree[to as usize];
-            *left -= 1;
-            if *left == 0 {
-                self.todo.push(to);
-            }
-            edge = next_succ;
-        }
-        let src = p.src[i];
-        if src != NONE {
-            self.pending[src as usize] -= 1;
-            match self.pending[src as usize] {
-                0 if !p.writes(node) => self.unlock(p.addr[i]),
-                1 => {
-                    let rmw = p.rmw_reader[src as usize];
-                    if rmw != NONE && self.executed(src) {
-                        self.todo.push(rmw);
-                    }
-                }
-                _ => {}
-            }
-        }
-        if p.partial && p.writes_data(node) {
-            let readers = p.readers(node);
-            self.todo.extend(readers.iter().filter(|&&r| self.indegree[r as usize] == 0));
-        }
-        if p.writes(node) {
-            let x = p.addr[i] as usize;
-            self.overwritten[i] = self.current[x];
-            self.current[x] = node;
-            if self.pending[i] == 0 {
-                self.unlock(x as u32);
-            } else {
-                let readers = p.readers(node);
-                self.todo.extend(readers.iter().filter(|&&r| self.indegree[r as usize] == 0));
-            }
-        }
-    }
-
-    /// Nobody needs the current value of `x` any more (if it is the one that `x` was waiting with).
-    fn unlock(&mut self, x: u32) {
-        if self.pending[self.current[x as usize] as usize] != 0 {
-            return;
-        }
-        let mut store = self.ready_head[x as usize];
-        if store != NONE {
-            self.open(x);
-        }
-        while store != NONE {
-            if self.pending[store as usize] == 0 {
-                self.todo.push(store);
-            }
-            store = self.ready_next[store as usize];
-        }
-    }
-
-    /// Back to the state just before the decision made at this time.
-    fn undo(&mut self, p: &Problem, time: Time) {
-        debug_assert!(self.todo.is_empty());
-        self.leave_path(p);
-        let length = (time.0 as usize - 2) / 2;
-        let undone = if cfg!(debug_assertions) { self.order[length..].to_vec() } else { Vec::new() };
-        while self.order.len() > length {
-            let node = self.order.pop().expect("longer than length");
-            let i = node as usize;
-            self.place[i] = NONE;
-            for &next in p.succ(node) {
-                self.block(p, next);
-            }
-            let mut edge = self.dyn_succ[i];
-            while edge != NONE {
-                let DynEdge { to, next_succ, .. } = self.dyn_edges[edge as usize];
-                self.block(p, to);
-                edge = next_succ;
-            }
-            let src = p.src[i];
-            if src != NONE {
-                self.wait(node);
-                self.pending[src as usize] += 1;
-                if let Some(first) = self.first_reader.get_mut(src as usize) {
-                    *first = p.reader_start[src as usize];
-                }
-            }
-            if i < p.ops {
-                let t = p.thread(node);
-                self.front[t] = self.front[t].min(node);
-            }
-            if p.writes(node) {
-                let x = p.addr[i];
-                self.current[x as usize] = self.overwritten[i];
-                if src == NONE {
-                    self.list(node, x);
-                }
-                self.open(x);
-            } else if src != NONE {
-                self.open(p.addr[i]);
-            }
-        }
-        debug_assert!(!undone.iter().any(|&node| self.goes_by_itself(p, node)), "the state was not quiescent");
-        while let Some(&(level, edge)) = self.conditional.peek()
-            && level >= time
-        {
-            self.conditional.pop();
-            self.drop_edge(edge);
-        }
-        while let Some(choice) = self.choices.last()
-            && (2 * choice.length + 2, self.choices.len() as u32 - 1) >= time
-        {
-            let Choice { guess, edge, .. } = *choice;
-            self.choices.pop();
-            self.choice_of.remove(&guess);
-            self.drop_edge(edge);
-        }
-    }
-
-    fn drop_edge(&mut self, edge: u32) {
-        let DynEdge { from, to, .. } = self.dyn_edges[edge as usize];
-        self.unlink_dyn(edge);
-        if !self.executed(from) {
-            self.indegree[to as usize] -= 1;
-            if self.indegree[to as usize] == 0 {
-                self.todo.push(to);
-            }
-        }
-    }
-
-    #[inline]
-    fn block(&mut self, p: &Problem, node: u32) {
-        let left = &mut self.indegree[node as usize];
-        if *left == 0 && (node as usize) < p.ops {
-            self.unlist(p, node);
-        }
-        self.indegree[node as usize] += 1;
     }
 }

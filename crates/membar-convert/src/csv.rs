@@ -49,10 +49,10 @@ pub fn read(text: &str) -> Log {
     }
     let mut rows = Rows::new();
     for (line, at) in lines {
-        if let Err((place, reason)) = row(line, at, &columns, &mut log, &mut rows) {
+        let row = Row::new(line, at, &columns);
+        if let Err((place, reason)) = row.add(&mut log, &mut rows) {
             log.problem(at, place, reason, "");
-            let hart = cell(&cells(line), &columns, "hart");
-            match number(hart).and_then(|hart| u32::try_from(hart).ok()) {
+            match row.hart().ok() {
                 Some(hart) => rows.entry(hart).or_default().push(None),
                 // It may be a row of any hart: nobody can count past it.
                 None => rows.values_mut().for_each(|rows| {
@@ -85,130 +85,181 @@ fn cells(line: &str) -> Vec<&str> {
     cells.into_iter().map(|cell| cell.trim().trim_matches('"').trim()).collect()
 }
 
-fn cell<'a>(cells: &[&'a str], columns: &[&str], name: &str) -> &'a str {
-    columns.iter().position(|column| *column == name).and_then(|at| cells.get(at)).copied().unwrap_or("")
+/// One line of the table, with the columns that the header names.
+struct Row<'a> {
+    line: &'a str,
+    at: u64,
+    columns: &'a [&'a str],
+    cells: Vec<&'a str>,
 }
 
-fn row(line: &str, at: u64, columns: &[&str], log: &mut Log, rows: &mut Rows) -> Result<(), Bad> {
-    let cells = cells(line);
-    if cells.len() > columns.len() {
-        let extra = cells[columns.len()];
-        return Err((
-            span(line, extra),
-            format!("the header names {} columns, this row has {}", columns.len(), cells.len()),
-        ));
+impl<'a> Row<'a> {
+    fn new(line: &'a str, at: u64, columns: &'a [&'a str]) -> Row<'a> {
+        Row { line, at, columns, cells: cells(line) }
     }
-    let cell = |name: &str| cell(&cells, columns, name);
-    let optional = |name: &str| match cell(name) {
-        "" => Ok(None),
-        text => number(text)
-            .map(Some)
-            .ok_or_else(|| (span(line, text), format!("`{}` is not a number of at most 64 bits", text.escape_debug()))),
-    };
-    let need = |name: &str| optional(name)?.ok_or_else(|| (0..line.len(), format!("the cell `{name}` is empty")));
-    let kind_of = cell("op");
-    if kind_of == "check" {
-        log.traces.push(Section::default());
-        rows.clear();
-        return Ok(());
+
+    fn cell(&self, name: &str) -> &'a str {
+        self.columns.iter().position(|column| *column == name).and_then(|at| self.cells.get(at)).copied().unwrap_or("")
     }
-    let size = optional("size")?.unwrap_or(0);
-    if ![0, 1, 2, 4, 8, 16].contains(&size) {
-        return Err((span(line, cell("size")), "a size is 1, 2, 4, 8 or 16 bytes".into()));
+
+    fn bad<T>(&self, part: &str, reason: impl Into<String>) -> Result<T, Bad> {
+        Err((span(self.line, part), reason.into()))
     }
-    let most = if size == 0 { WORD } else { size as u8 };
-    let value = |name: &str| match cell(name) {
-        "" => Ok(None),
-        text => match large_number(text) {
-            Some(value) if value <= largest(most) => Ok(Some(value)),
-            Some(_) => Err((span(line, text), format!("`{text}` does not fit into {most} bytes"))),
-            None => Err((span(line, text), format!("`{}` is not a number of at most 128 bits", text.escape_debug()))),
-        },
-    };
-    let place = || -> Result<Place, Bad> {
-        let text = cell("address");
+
+    fn bad_line<T>(&self, reason: impl Into<String>) -> Result<T, Bad> {
+        Err((0..self.line.len(), reason.into()))
+    }
+
+    fn empty<T>(&self, name: &str) -> Result<T, Bad> {
+        self.bad_line(format!("the cell `{name}` is empty"))
+    }
+
+    fn number(&self, name: &str) -> Result<Option<u64>, Bad> {
+        let text = self.cell(name);
+        match number(text) {
+            _ if text.is_empty() => Ok(None),
+            None => self.bad(text, format!("`{}` is not a number of at most 64 bits", text.escape_debug())),
+            number => Ok(number),
+        }
+    }
+
+    fn hart(&self) -> Result<u32, Bad> {
+        match self.number("hart")?.map(u32::try_from) {
+            Some(Ok(hart)) => Ok(hart),
+            Some(Err(_)) => self.bad(self.cell("hart"), "a hart has at most 32 bits"),
+            None => self.empty("hart"),
+        }
+    }
+
+    /// The size of the access; 0 where it is not given.
+    fn size(&self) -> Result<u8, Bad> {
+        match self.number("size")?.unwrap_or(0) {
+            size @ (0 | 1 | 2 | 4 | 8 | 16) => Ok(size as u8),
+            _ => self.bad(self.cell("size"), "a size is 1, 2, 4, 8 or 16 bytes"),
+        }
+    }
+
+    fn place(&self) -> Result<Place, Bad> {
+        let (text, size) = (self.cell("address"), self.size()?);
         let named = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.$".contains(&byte));
         match number(text) {
-            Some(address) if !text.is_empty() => Ok(Place { address, size: size as u8, name: None }),
+            Some(address) if !text.is_empty() => Ok(Place { address, size, name: None }),
             _ if named => Ok(Place { name: Some(text.to_owned()), ..Place::default() }),
-            _ => Err((span(line, text), "the address is a number or a name".into())),
+            _ => self.bad(text, "the address is a number or a name"),
         }
-    };
-    let known = |name: &str| value(name)?.ok_or_else(|| (0..line.len(), format!("the cell `{name}` is empty")));
-    match kind_of {
-        "init" | "final" => {
-            let known = (place()?, value("read")?.or(value("written")?));
-            let (place, Some(value)) = known else { return Err((0..line.len(), "the cell `read` is empty".into())) };
-            let section = log.section();
-            if kind_of == "init" {
-                section.init.push((place, value))
-            } else {
-                section.last.push((place, value))
-            }
-            return Ok(());
-        }
-        _ => {}
     }
-    let hart = u32::try_from(need("hart")?)
-        .map_err(|_| (span(line, cell("hart")), "a hart has at most 32 bits".to_owned()))?;
-    let (kind, place) = match kind_of {
-        "load" => (Kind::Load(known("read")?), place()?),
-        "store" => (Kind::Store(known("written")?), place()?),
-        "amo" | "rmw" => (Kind::Rmw(known("read")?, known("written")?), place()?),
-        "lr" => (Kind::Lr(known("read")?), place()?),
-        "sc" => (Kind::Sc(known("written")?), place()?),
-        "sc-fails" => (Kind::ScFails, place()?),
-        _ => (
-            Kind::Fence(fence(kind_of).ok_or_else(|| {
-                let help = "an operation is load, store, amo, lr, sc, sc-fails, init, final, check or a barrier";
-                (span(line, kind_of), format!("`{}` is not known: {help}", kind_of.escape_debug()))
-            })?),
-            Place::default(),
-        ),
-    };
-    let mut op = Op::new(hart, kind, place, at);
-    for mark in cell("marks").split([' ', '.']).filter(|mark| !mark.is_empty()) {
-        match mark {
-            "aq" => op.order.acquire = true,
-            "rl" => op.order.release = true,
-            "aqrl" => op.order = Order { acquire: true, release: true },
+
+    /// A value that fits into the size.
+    fn value(&self, name: &str) -> Result<Option<u128>, Bad> {
+        let text = self.cell(name);
+        let size = match self.size()? {
+            0 => WORD,
+            size => size,
+        };
+        match large_number(text) {
+            _ if text.is_empty() => Ok(None),
+            Some(value) if value <= largest(size) => Ok(Some(value)),
+            Some(_) => self.bad(text, format!("`{text}` does not fit into {size} bytes")),
+            None => self.bad(text, format!("`{}` is not a number of at most 128 bits", text.escape_debug())),
+        }
+    }
+
+    fn known(&self, name: &str) -> Result<u128, Bad> {
+        self.value(name)?.map_or_else(|| self.empty(name), Ok)
+    }
+
+    /// Adds the row to the log: an operation, an initial or final value, or the end of a trace.
+    fn add(&self, log: &mut Log, rows: &mut Rows) -> Result<(), Bad> {
+        if let Some(extra) = self.cells.get(self.columns.len()) {
+            let (header, here) = (self.columns.len(), self.cells.len());
+            return self.bad(extra, format!("the header names {header} columns, this row has {here}"));
+        }
+        let section = match self.cell("op") {
+            "check" => {
+                log.traces.push(Section::default());
+                rows.clear();
+                return Ok(());
+            }
+            "init" => &mut log.section().init,
+            "final" => &mut log.section().last,
             _ => {
-                return Err((span(line, mark), format!("`{}` is not a mark: they are aq and rl", mark.escape_debug())));
+                let hart = self.hart()?;
+                let earlier = rows.entry(hart).or_default();
+                let section = log.section();
+                let op = self.operation(hart, earlier, &section.ops)?;
+                earlier.push(Some(section.ops.len()));
+                section.ops.push(op);
+                return Ok(());
+            }
+        };
+        let place = self.place()?;
+        let Some(value) = self.value("read")?.or(self.value("written")?) else { return self.empty("read") };
+        section.push((place, value));
+        Ok(())
+    }
+
+    /// The operation of the row, which comes after these of its hart.
+    fn operation(&self, hart: u32, earlier: &[Option<usize>], ops: &[Op]) -> Result<Op, Bad> {
+        let (kind, place) = match self.cell("op") {
+            "load" => (Kind::Load(self.known("read")?), self.place()?),
+            "store" => (Kind::Store(self.known("written")?), self.place()?),
+            "amo" | "rmw" => (Kind::Rmw(self.known("read")?, self.known("written")?), self.place()?),
+            "lr" => (Kind::Lr(self.known("read")?), self.place()?),
+            "sc" => (Kind::Sc(self.known("written")?), self.place()?),
+            "sc-fails" => (Kind::ScFails, self.place()?),
+            other => match fence(other) {
+                Some(fence) => {
+                    self.size()?;
+                    (Kind::Fence(fence), Place::default())
+                }
+                None => {
+                    let help = "an operation is load, store, amo, lr, sc, sc-fails, init, final, check or a barrier";
+                    return self.bad(other, format!("`{}` is not known: {help}", other.escape_debug()));
+                }
+            },
+        };
+        let mut op = Op::new(hart, kind, place, self.at);
+        for mark in self.cell("marks").split([' ', '.']).filter(|mark| !mark.is_empty()) {
+            match mark {
+                "aq" => op.order.acquire = true,
+                "rl" => op.order.release = true,
+                "aqrl" => op.order = Order { acquire: true, release: true },
+                _ => return self.bad(mark, format!("`{}` is not a mark: they are aq and rl", mark.escape_debug())),
             }
         }
+        if op.torn() && op.order != Order::default() {
+            return self.bad(self.cell("marks"), "an access with marks is aligned to its size");
+        }
+        (op.begin, op.end, op.pc) = (self.number("begin")?, self.number("end")?, self.number("pc")?);
+        for (name, how) in [("addr", Depends::Address), ("data", Depends::Data), ("ctrl", Depends::Control)] {
+            for word in self.cell(name).split_whitespace() {
+                if let Some(on) = self.back(word, earlier)? {
+                    if !ops[on].returns() {
+                        return self.bad(word, "the row that this depends on returns nothing");
+                    }
+                    op.depends.push((how, on));
+                }
+            }
+        }
+        let isb = self.cell("op") == "isb";
+        if !op.accesses() && (op.order != Order::default() || !op.depends.is_empty() && !isb) {
+            return self.bad_line("a barrier has no marks and, but for isb, no dependencies");
+        }
+        Ok(op)
     }
-    if op.torn() && op.order != Order::default() {
-        return Err((span(line, cell("marks")), "an access with marks is aligned to its size".into()));
-    }
-    (op.begin, op.end, op.pc) = (optional("begin")?, optional("end")?, optional("pc")?);
-    let earlier = rows.entry(hart).or_default();
-    for (name, how) in [("addr", Depends::Address), ("data", Depends::Data), ("ctrl", Depends::Control)] {
-        for word in cell(name).split_whitespace() {
-            let back =
-                number(word.strip_prefix('-').unwrap_or(word)).filter(|&back| back > 0 && back <= earlier.len() as u64);
-            let back = back.ok_or_else(|| {
+
+    /// The operation of an earlier row of this hart, counted back from this row. Nothing if that row was not converted.
+    fn back(&self, word: &str, earlier: &[Option<usize>]) -> Result<Option<usize>, Bad> {
+        let back = number(word.strip_prefix('-').unwrap_or(word)).and_then(|back| usize::try_from(back).ok());
+        match back.filter(|&back| back > 0).and_then(|back| earlier.len().checked_sub(back)) {
+            Some(at) => Ok(earlier[at]),
+            None => {
                 let reason = format!("`{}` is not a number of rows of this hart before this one", word.escape_debug());
-                (span(line, word), reason)
-            })?;
-            // On a row that was not converted nothing can depend.
-            let Some(on) = earlier[earlier.len() - back as usize] else { continue };
-            if !matches!(
-                log.section().ops[on].kind,
-                Kind::Load(_) | Kind::Rmw(..) | Kind::Lr(_) | Kind::Sc(_) | Kind::ScFails
-            ) {
-                return Err((span(line, word), "the row that this depends on returns nothing".into()));
+                self.bad(word, reason)
             }
-            op.depends.push((how, on));
         }
     }
-    if !op.accesses() && (op.order != Order::default() || !op.depends.is_empty() && kind_of != "isb") {
-        return Err((0..line.len(), "a barrier has no marks and, but for isb, no dependencies".into()));
-    }
-    let section = log.section();
-    earlier.push(Some(section.ops.len()));
-    section.ops.push(op);
-    Ok(())
 }
 
 /// A barrier in the words of a trace.

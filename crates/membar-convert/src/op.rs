@@ -81,6 +81,11 @@ impl Op {
         matches!(self.kind, Kind::Load(_) | Kind::Store(_)) && size > 0 && !address.is_multiple_of(size.into())
     }
 
+    /// Does it return something that later operations can depend on?
+    pub fn returns(&self) -> bool {
+        !matches!(self.kind, Kind::Store(_) | Kind::Fence(_))
+    }
+
     /// Is it an access, not a barrier?
     pub fn accesses(&self) -> bool {
         !matches!(self.kind, Kind::Fence(_))

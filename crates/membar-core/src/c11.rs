@@ -1,4 +1,8 @@
 //! What C11 and C++20 say about an access: its memory order, and the fences before it.
+//!
+//! A [`C11`] is a set of bits that travels with each access through exploration, monitors, graphs and certificates. A fence belongs to the next
+//! access of its thread; fences in a row amount to one ([`Fence`]), so that nothing about them is lost. Orders are not a chain: acquire and
+//! release are incomparable, and [`Order::join`] is the least upper bound.
 
 use std::fmt;
 

@@ -72,17 +72,7 @@ impl Trace {
             *n += 1;
         }
         self.open = Some(Box::new(Open { range: count, writes }));
-        self.rf.clear();
-        self.rf.resize(self.kind.len(), Source::NONE);
-        self.final_sources.clear();
-        self.final_sources.resize(self.finals.len(), Source::NONE);
-        self.order_ops.clear();
-        self.find_dependencies()?;
-        self.pair_reservations()?;
-        self.unreserved = None;
-        self.rf.fill(Source::NONE);
-        self.pair_locks(&mut FxHashMap::default())?;
-        Ok(())
+        self.resolve_without_sources(&mut ResolveScratch::default())
     }
 
     /// The address and the value of a read.

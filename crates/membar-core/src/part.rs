@@ -26,8 +26,7 @@
 //! Complexity: O(n) and the number of pieces.
 
 use crate::{
-    AddrId, AddrName, Depends, Final, Guard, Init, Malformed, Marks, Model, Op, OpId, OpKind, ResolveScratch, Source,
-    Trace,
+    AddrId, AddrName, Depends, Final, Guard, Init, Malformed, Marks, Model, Op, OpId, OpKind, ResolveScratch, Trace,
 };
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
@@ -250,16 +249,7 @@ impl Trace {
         self.no_overlap("init", &cells, self.inits.iter().map(|init| (init.addr, init.line)))?;
         self.no_overlap("final", &cells, self.finals.iter().map(|end| (end.addr, end.line)))?;
         self.mixed = true;
-        self.rf.clear();
-        self.rf.resize(self.kind.len(), Source::NONE);
-        self.final_sources.clear();
-        self.final_sources.resize(self.finals.len(), Source::NONE);
-        self.order_ops.clear();
-        self.find_dependencies()?;
-        self.pair_reservations()?;
-        self.unreserved = None;
-        self.rf.fill(Source::NONE);
-        self.pair_locks(&mut scratch.lock_holder)?;
+        self.resolve_without_sources(scratch)?;
         Ok(true)
     }
 

@@ -250,7 +250,21 @@ impl Trace {
         self.pair_locks(&mut scratch.lock_holder)
     }
 
-    pub(crate) fn find_dependencies(&mut self) -> Result<(), Malformed> {
+    /// The rest where values do not say what reads returned: dependencies, reservations and locks. No read has a source.
+    pub(crate) fn resolve_without_sources(&mut self, scratch: &mut ResolveScratch) -> Result<(), Malformed> {
+        self.rf.clear();
+        self.rf.resize(self.kind.len(), Source::NONE);
+        self.final_sources.clear();
+        self.final_sources.resize(self.finals.len(), Source::NONE);
+        self.order_ops.clear();
+        self.find_dependencies()?;
+        self.pair_reservations()?;
+        self.unreserved = None;
+        self.rf.fill(Source::NONE);
+        self.pair_locks(&mut scratch.lock_holder)
+    }
+
+    fn find_dependencies(&mut self) -> Result<(), Malformed> {
         self.dep_start.clear();
         if self.deps.is_empty() {
             return Ok(());

@@ -1,4 +1,10 @@
 //! A recorded execution, in columns.
+//!
+//! Each property of operations is a vector, by operation in the order of the text; rare ones are empty, or maps, where no operation has them.
+//! A trace is filled, then resolved ([`Trace::resolve`]): values become sources of reads, operations are grouped by thread, locks are paired.
+//! The buffers stay from one trace to the next, so that reading many allocates nothing. Names of threads and addresses become dense ids.
+//!
+//! Complexity: O(1) expected to add an operation; O(n) expected to resolve; O(1) for each accessor.
 
 use crate::{AddrId, Clock, Dependency, Kinds, LeftOut, Marks, Mask, OpId, Part, Source, ThreadId};
 use rustc_hash::FxHashMap;
@@ -166,8 +172,9 @@ pub struct Op {
 /// Filled by pushing operations in the order of the text, then [`Trace::resolve`]d once, after which every accessor
 /// works. [`Trace::clear`] keeps the buffers, so that reading many traces allocates nothing.
 ///
-/// Invariants after `resolve`: a value that is read or listed identifies the write of an address (no address has two writes
-/// of one value or a write of its initial value, but for values that nobody reads where [`Trace::left_out`] says so); each thread's operations are `thread_ops(t)`, in program order; locks are paired.
+/// Invariants after `resolve`: a value that is read or listed identifies the write of an address, unless the trace is open
+/// ([`Trace::is_open`]): no address has two writes of one value, or a write of its initial value, but for values that nobody reads where
+/// [`Trace::left_out`] says so. Each thread's operations are `thread_ops(t)`, in program order; locks are paired.
 #[derive(Clone, Default, Debug)]
 pub struct Trace {
     pub(crate) kind: Vec<OpKind>,

@@ -94,7 +94,9 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
             if stop.load(Ordering::Relaxed) {
                 break;
             }
-            self.go_to(&task.path);
+            if !self.go_to_item(task) {
+                break;
+            }
             let asleep = if self.mode.is_dpor() { S::few(task.asleep) } else { S::NONE };
             let walked = self.walked(task.step, asleep, S::few(task.node.futile));
             guesses.push(walked.map_or(0.0, |(asleep, futile)| self.walk(&mut rng, asleep, futile)));

@@ -1,4 +1,13 @@
 //! One search for all strategies: advanced in rounds, watched, stopped, saved and taken up again.
+//!
+//! A [`SearchState`] is all that is needed to continue: the frontier of a systematic search, the parts of a search of graphs that are left, or how
+//! many executions were drawn. A round gives workers orders of a few milliseconds and merges their answers in the order of the orders.
+//!
+//! Invariants: between two rounds the state is complete: what is not in its counts is still in what is left. What is counted and
+//! found does not depend on the number of workers, on where rounds end, nor on being stopped, saved and split on the way.
+//!
+//! Complexity: that of the executions that are run; guesses of how many there are take at most a fiftieth of the time. A search bounded by
+//! preemptions runs executions of smaller bounds again, for bounds that about double.
 
 use crate::end::Counts;
 use crate::estimate::Estimate;
@@ -75,6 +84,7 @@ pub(crate) mod model {
 pub struct SearchState {
     strategy: Strategy,
     counts: Counts,
+    #[serde(deserialize_with = "tree::sound")]
     frontier: Frontier,
     /// Parts of a search of graphs that are left, to be done from the last one on.
     #[serde(default)]
@@ -241,6 +251,8 @@ pub struct Search<W> {
     /// The same of runs, whatever came of them.
     max_runs: u64,
     estimated: Instant,
+    /// The state is that of a search of another program.
+    foreign: bool,
 }
 
 /// Subtrees for each part of a search: many, so that sizes even out.
@@ -265,12 +277,17 @@ impl<W: Work + Send> Search<W> {
     /// If there is no worker.
     pub fn new(state: SearchState, workers: Vec<W>, max_executions: u64) -> Search<W> {
         assert!(!workers.is_empty(), "a search needs a worker");
-        Search { state, workers, max_executions, max_runs: u64::MAX, estimated: Instant::now() }
+        Search { state, workers, max_executions, max_runs: u64::MAX, estimated: Instant::now(), foreign: false }
     }
 
     /// Where the search is.
     pub fn state(&self) -> &SearchState {
         &self.state
+    }
+
+    /// Whether the state that it began with turned out to be that of a search of another program: it gets no further then.
+    pub fn is_foreign(&self) -> bool {
+        self.foreign
     }
 
     /// The workers. Whatever is done to them, they must answer orders as before.
@@ -428,7 +445,7 @@ impl<W: Work + Send> Search<W> {
         let counts = &mut self.state.counts;
         let left = self.max_executions.saturating_sub(counts.executions + counts.dropped);
         let limits = (left.min(self.max_runs.saturating_sub(counts.runs())), most);
-        tree::round(&mut self.state.frontier, &mut self.workers, mode, stop, limits, |more, part| {
+        self.foreign |= !tree::round(&mut self.state.frontier, &mut self.workers, mode, stop, limits, |more, part| {
             counts.add(more);
             seen(part);
         });

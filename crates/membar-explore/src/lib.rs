@@ -1,4 +1,4 @@
-//! Explores the sequentially consistent executions of a program.
+//! Explores the executions of a program: the sequentially consistent ones, or those of a memory model itself.
 //!
 //! A [`Program`] is a set of deterministic threads over one memory that make one access per step and can take steps back. A
 //! [`Search`] has workers, of this process ([`Local`]) or of others ([`Work`]), run it under the schedules that a
@@ -6,8 +6,10 @@
 //!
 //! * exhaustive and preemption-bounded search, and dynamic partial-order reduction that runs each happens-before class
 //!   once: the modules `tree` (what is left to do, on several cores, to be saved), `worker` (depth first) and `races`
-//!   (which other outcomes to try);
-//! * random schedules and PCT: the module `sample`.
+//!   (which other outcomes to try), without iterations in vain (`vain`) and up to renaming of threads (`symmetry`);
+//! * random schedules and PCT: the module `sample`;
+//! * the executions of TSO, PSO or C11: as graphs (`graph`), or, where accesses are to parts of words, as states of a machine with bytes in
+//!   its store buffers (`buffers`).
 //!
 //! Waiting loops end, and accesses may block: see [`Waiting`]. Threads may choose, see [`Program`]. A [`Schedule`] is a short string that can be run again, and a
 //! [`WeakSchedule`] one of an execution that is not sequentially consistent.

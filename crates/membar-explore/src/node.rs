@@ -35,6 +35,13 @@ pub struct Node<S = Many> {
 }
 
 impl Node {
+    /// Whether choices are as this file leaves them.
+    pub(crate) fn is_sound(&self) -> bool {
+        let is_over = self.chosen == self.outcomes;
+        let one = (self.enabled | self.todo).count() <= 1;
+        self.chosen <= self.outcomes && (self.outcomes == 0 || one && !(is_over && self.left().is_some()))
+    }
+
     /// The same, for callers with other sets.
     pub(crate) fn few<S: Set>(&self) -> Node<S> {
         let Node { enabled, todo, done, asleep, futile, preemptions, outcomes, chosen } = *self;

@@ -1,4 +1,10 @@
 //! The explorer's view of a program.
+//!
+//! Whatever implements [`Program`] can be explored: litmus tests, compiled programs, closures. The explorer relies on three things, and its
+//! reductions are unsound without them: a thread's next action depends only on what its own accesses returned; [`Program::undo`] restores
+//! the state before a step exactly; and what a thread says about waiting depends on its own past alone.
+//!
+//! Methods with a default are for programs that wait, choose, have threads that are alike, or run executions of a model.
 
 use crate::{Fault, Step};
 use membar_core::{Access, Performed};

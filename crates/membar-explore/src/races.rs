@@ -53,7 +53,7 @@
 //! Threads that meet at a barrier ([`membar_core::C11::meeting`]) arrive in an order that nobody can tell: an arrival is
 //! like a read, which conflicts with writes only. A departure is disabled until all have arrived, and happens after each of them. It could
 //! not come before one, so that is no race. Nor is anything else to be had by another order of arrivals: the count that an
-//! arrival finds is not shown to its thread, and whoever arrives for the next time has departed before, so that the arrivals of two
+//! arrival finds is not shown to its thread, and a thread that arrives for the next time has departed before, so that the arrivals of two
 //! rounds are never concurrent (the program sees to that: at most as many threads use such a barrier as meet there).
 //!
 //! # Decrees
@@ -69,8 +69,8 @@
 //! # Guarantees
 //!
 //! Every race of the new event is handed over that could be reversed and of which no initial is known. On loop-free
-//! and on waiting programs the classes that result are those of brute force (`crates/membar-verify/tests/oracle.rs`; with
-//! blocking accesses `tests/blocking.rs`).
+//! and on waiting programs the classes that result are those of brute force (`crates/membar-verify/tests/all/oracle.rs`; with
+//! blocking accesses `tests/all/blocking.rs`).
 //!
 //! # Complexity
 //!

@@ -206,7 +206,50 @@ pub(crate) struct Frontier {
     wanted: Vec<Wanted>,
 }
 
+/// Reads the state of a search. Files can be damaged: whatever the code relies on is made sure of here, and that steps are those of
+/// the program where they are made ([`Answer::Foreign`]).
+pub(crate) fn sound<'a, D: serde::Deserializer<'a>>(from: D) -> Result<Frontier, D::Error> {
+    let frontier = <Frontier as serde::Deserialize>::deserialize(from)?;
+    frontier.check().map_err(serde::de::Error::custom)?;
+    Ok(frontier)
+}
+
 impl Frontier {
+    /// Looks for what no search leaves behind.
+    fn check(&self) -> Result<(), &'static str> {
+        let mut users = vec![0; self.open.len()];
+        let mut is_free = vec![false; self.open.len()];
+        for &id in &self.free {
+            match is_free.get_mut(id as usize) {
+                Some(free) if !*free => *free = true,
+                _ => return Err("no such node is free"),
+            }
+        }
+        let is_open = |id: u32| is_free.get(id as usize) == Some(&false);
+        for item in &self.items {
+            if !is_open(item.open) {
+                return Err("a subtree is below a node that is not open");
+            }
+            users[item.open as usize] += 1;
+        }
+        for open in self.open.iter().zip(&is_free).filter_map(|(open, free)| (!free).then_some(open)) {
+            if !open.node.is_sound() || open.node.preemptions > open.depth {
+                return Err("a node has more choices or preemptions than there are");
+            }
+            if open.depth > 0 {
+                if !is_open(open.parent) || self.open[open.parent as usize].depth != open.depth - 1 {
+                    return Err("a node is not below its parent");
+                }
+                users[open.parent as usize] += 1;
+            }
+        }
+        let has_room = |(open, users): (&Open, &u32)| (*users..u32::MAX / 2).contains(&open.users);
+        if !self.open.iter().zip(&users).all(has_room) {
+            return Err("a node has fewer users than there are");
+        }
+        Ok(())
+    }
+
     pub fn new() -> Frontier {
         Frontier { open: Vec::new(), free: Vec::new(), items: Vec::new(), begun: false, share: 0.0, wanted: Vec::new() }
     }
@@ -309,7 +352,7 @@ impl Frontier {
 }
 
 /// Runs a round of at most `most` items on all workers and merges what comes of it, in order. About `limit` executions are run at most.
-/// `take` gets the counts and the observer's part of each item.
+/// `take` gets the counts and the observer's part of each item. False if the program does not have one of them.
 pub(crate) fn round<W: Work + Send>(
     frontier: &mut Frontier,
     workers: &mut [W],
@@ -317,11 +360,11 @@ pub(crate) fn round<W: Work + Send>(
     stop: &AtomicBool,
     (limit, most): (u64, usize),
     mut take: impl FnMut(&Counts, W::Part),
-) {
+) -> bool {
     if !frontier.begun {
         let answer = workers[0].work(&Order::Begin { mode }, stop);
         begin(frontier, answer, &mut take);
-        return;
+        return true;
     }
     let items = frontier.items.split_off(frontier.items.len().saturating_sub(most));
     let budget = BUDGET.min(limit.div_ceil(items.len().max(1) as u64));
@@ -330,6 +373,7 @@ pub(crate) fn round<W: Work + Send>(
     let order = |item: &Item| Order::Run { mode, task: Task::new(frontier, item), budget };
     let orders: Vec<Order> = items.iter().map(order).collect();
     let answers = in_parallel(workers, &orders, stop);
+    let mut all_known = true;
     // In this order, so that the last item's remains end on top of the stack.
     for (item, answer) in items.iter().zip(answers) {
         match answer {
@@ -342,9 +386,13 @@ pub(crate) fn round<W: Work + Send>(
                 merge(frontier, item, turns, rest);
             }
             // It has not been run, so it is still to be run.
-            _ => frontier.items.push(*item),
+            answer => {
+                all_known &= !matches!(answer, Answer::Foreign);
+                frontier.items.push(*item);
+            }
         }
     }
+    all_known
 }
 
 /// Gives the orders to all workers; the answers are in the order of the orders.

@@ -105,6 +105,8 @@ pub enum Answer<T> {
     Probed(Vec<f64>),
     /// Of [`Order::Draw`]: one after the other from the first; not all if the worker was stopped, or has seen enough.
     Drawn(Drawn<T>),
+    /// Of [`Order::Run`]: nothing, since the program has no such subtree.
+    Foreign,
     /// Nothing: the worker could not do it. The order will be given again, to the next worker; a worker that will never
     /// be able to do it has to tell its owner, who can reach it by [`crate::Search::workers`].
     Undone,
@@ -184,7 +186,9 @@ impl<P: Program, O: Observer, S: Set> Running<P, O, S> {
             (Running::Tree(worker), Order::Weigh { task, seed, probes, .. }) => {
                 Answer::Probed(worker.weigh(task, *seed, *probes, stop))
             }
-            (Running::Tree(worker), Order::Run { task, budget, .. }) => Answer::Ran(worker.run(task, *budget, stop)),
+            (Running::Tree(worker), Order::Run { task, budget, .. }) => {
+                worker.run(task, *budget, stop).map_or(Answer::Foreign, Answer::Ran)
+            }
             (Running::Graphs(graphs), Order::Graphs { task, budget, .. }) => {
                 Answer::Graphed(graphs.run(task, *budget, stop))
             }

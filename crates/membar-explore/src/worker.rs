@@ -437,24 +437,45 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         asleep
     }
 
-    /// Goes to the state at the end of `path` from wherever the last item ended.
-    pub(crate) fn go_to(&mut self, path: &[Step]) {
+    /// Whether this step can be made here.
+    pub(crate) fn can(&self, step: Step) -> bool {
+        step.thread() < self.threads && self.enabled().has(step.thread()) && self.program.fits(step)
+    }
+
+    /// Goes to the state at the end of `path` from wherever the last item ended, if the program has that path.
+    pub(crate) fn go_to(&mut self, path: &[Step]) -> bool {
         let common = self.path.iter().zip(path).take_while(|(a, b)| a == b).count();
         while self.path.len() > common {
             self.back();
         }
         for &step in &path[common..] {
+            if !self.can(step) {
+                return false;
+            }
             self.forward(step);
         }
+        true
     }
 
-    /// Runs an item.
-    pub fn run(&mut self, task: &Task, budget: u64, stop: &AtomicBool) -> Outcome<O::Part> {
+    /// Goes to where the item begins, if it is one of this program: it may have been kept in a file.
+    pub(crate) fn go_to_item(&mut self, task: &Task) -> bool {
+        let Node { enabled, todo, done, asleep, futile, .. } = task.node;
+        let named = enabled | todo | done | asleep | futile | task.asleep;
+        named.threads().all(|thread| thread < self.threads)
+            && self.go_to(&task.path)
+            && (S::few(enabled) & !self.enabled()).is_none()
+            && self.can(task.step)
+    }
+
+    /// Runs an item; nothing if the program has no such item.
+    pub fn run(&mut self, task: &Task, budget: u64, stop: &AtomicBool) -> Option<Outcome<O::Part>> {
         self.known.clear();
         self.known.extend(task.known.iter().map(|&known| S::few(known)));
         self.nodes.clear();
         self.counts = Counts::default();
-        self.go_to(&task.path);
+        if !self.go_to_item(task) {
+            return None;
+        }
         let base = task.path.len();
         self.take(task.step, &task.node.few(), S::few(task.asleep));
         let mut stopped = false;
@@ -484,13 +505,13 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         while self.path.len() > base {
             self.back();
         }
-        Outcome {
+        Some(Outcome {
             counts: self.counts,
             part: self.observer.take(&self.path),
             turns: std::mem::take(&mut self.turns),
             instead: self.instead.take(),
             rest,
-        }
+        })
     }
 
     /// How many steps more a thread may make in one go. Where the path is examined for cycles the

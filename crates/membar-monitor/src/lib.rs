@@ -1,4 +1,4 @@
-//! Monitors that find violations of sequential consistency under TSO and PSO on sequentially consistent executions.
+//! Monitors that find violations of sequential consistency under TSO, PSO and C11, and data races, on sequentially consistent executions.
 //!
 //! A program that stays sequentially consistent on a machine with store buffers can be understood as if there were
 //! none. Whether it does shows already on its SC executions: a monitor follows one, event by event, and reports where
@@ -10,7 +10,9 @@
 //! | [`Pso`] | PSO | the same with a buffer for each address |
 //! | [`Sober::published`] | TSO | Burckhardt and Musuvathi, with their definition of TSO, which is too strict |
 //! | [`Sober::fixed`] | TSO | the same with the standard definition |
-//! | [`ClassMonitor`] | both | ours: the verdict depends on the happens-before class only |
+//! | [`ClassMonitor`] | TSO and PSO | ours: the verdict depends on the happens-before class only |
+//! | [`BytesMonitor`] | TSO and PSO | the same for accesses to parts of a word |
+//! | [`C11Monitor`] | C11 | ours: robustness against RC11, and data races |
 //!
 //! The first four are [`Rule`]s over happens-before [`Clocks`]. [`Monitor`] is one rule with its clocks and can take events
 //! back, for depth-first exploration; [`Monitors`] is any number of them over one set of clocks, for streams: memory depends on

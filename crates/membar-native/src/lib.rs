@@ -1,6 +1,6 @@
-//! Runs C and C++ programs under membar's scheduler.
+//! Runs C, C++ and Rust programs under membar's scheduler.
 //!
-//! * [`build`]: compiles a program with the machine's gcc or clang, instrumented, into a shared object.
+//! * [`build`]: compiles a program with the machine's gcc, clang or rustc, instrumented, into a shared object.
 //! * `run`, which is private: loads that object and runs its threads as coroutines, one access per step. It is reached through
 //!   processes only, so whatever a program does to memory stays in one.
 //! * [`process`]: the same in their own processes, which are the workers of the explorer.
@@ -18,4 +18,4 @@ mod run;
 pub mod session;
 pub mod words;
 
-pub use run::{Cell, Divergence, Facts, Located, Made, Standing, Traced, TracedStep, Unseen};
+pub use run::{Cell, Divergence, Facts, Located, Made, Options, Standing, Traced, TracedStep, Unseen};

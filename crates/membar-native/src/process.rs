@@ -153,27 +153,8 @@ pub struct Setup {
     pub around: Around,
     /// A directory for shared memory.
     pub dir: PathBuf,
-    /// Bytes of heap that an execution may use.
-    pub heap: usize,
-    /// Volatile accesses are seq_cst atomics.
-    pub volatile_atomic: bool,
-    /// Threads may wake up without a reason.
-    pub spurious_wakeups: bool,
-    /// Weak compare-exchanges may fail without a reason.
-    pub spurious_failures: bool,
-    /// Threads that are alike are explored up to renaming.
-    pub symmetry: bool,
-    /// Uninstrumented code touches nothing that threads share.
-    pub opaque_private: bool,
-    /// The range of values that `__VERIFIER_nondet_int` and similar functions return: from this number to that.
-    pub nondet: Option<(i64, i64)>,
-    /// Code that reports do not name, as ranges of offsets in the object.
-    pub wrappers: Vec<(u32, u32)>,
-    /// Return addresses of calls that make atomic accesses of the program's own. Those of a library find the last value there is: what
-    /// their memory orders leave open is not the program's business. Empty if all accesses count.
-    pub own_atomics: Vec<u32>,
-    /// Waiting loops are recognised by everything on a stack, live or not: for comparison.
-    pub whole_stacks: bool,
+    /// How it is run.
+    pub options: Options,
     /// Whether the program's output is shown.
     pub show: bool,
     /// When a process is killed, whatever it is doing.
@@ -193,7 +174,7 @@ impl Setup {
     /// Bytes of memory that a process may hold: the shadow of a byte of the heap takes four, its life and what is kept
     /// to put it back one more.
     fn memory(&self) -> u64 {
-        (self.heap as u64).saturating_mul(6).saturating_add(OVERHEAD)
+        (self.options.heap as u64).saturating_mul(6).saturating_add(OVERHEAD)
     }
 }
 
@@ -352,18 +333,7 @@ impl Process {
             object: setup.object.as_os_str().as_bytes().to_vec(),
             args: setup.args.iter().map(|arg| arg.as_bytes().to_vec()).collect(),
             shared: setup.dir.as_os_str().as_bytes().to_vec(),
-            options: Options {
-                heap: setup.heap,
-                volatile_atomic: setup.volatile_atomic,
-                spurious_wakeups: setup.spurious_wakeups,
-                spurious_failures: setup.spurious_failures,
-                symmetry: setup.symmetry,
-                opaque_private: setup.opaque_private,
-                nondet: setup.nondet,
-                wrappers: setup.wrappers.clone(),
-                own_atomics: setup.own_atomics.clone(),
-                whole_stacks: setup.whole_stacks,
-            },
+            options: setup.options.clone(),
             show: setup.show,
         };
         match self.call(&call)? {

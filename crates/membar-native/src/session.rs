@@ -23,6 +23,9 @@ pub enum SessionError {
     /// The program did something else the second time.
     #[error("the program is not deterministic")]
     Diverged(Divergence),
+    /// The checkpoint is that of another program.
+    #[error("the search that was kept has steps that the program does not make")]
+    Foreign,
     /// A process could not do its work.
     #[error(transparent)]
     Process(#[from] ProcessError),
@@ -169,11 +172,17 @@ impl Session {
                 verification.advance(stop);
                 grown = verification.workers().iter().find_map(|process| process.grown.clone());
                 let broken = verification.workers().iter().any(|p| p.failed.is_some() || p.diverged.is_some());
-                if grown.is_some() || broken || !go_on(&verification, &self.facts) || stop.load(Ordering::Relaxed) {
+                let foreign = verification.is_foreign();
+                if grown.is_some()
+                    || broken
+                    || foreign
+                    || !go_on(&verification, &self.facts)
+                    || stop.load(Ordering::Relaxed)
+                {
                     break;
                 }
             }
-            let result = verification.checkpoint();
+            let (result, foreign) = (verification.checkpoint(), verification.is_foreign());
             self.processes = verification.into_workers();
             for process in &mut self.processes {
                 if let Some(why) = process.failed.take() {
@@ -184,6 +193,9 @@ impl Session {
                 if let Some(divergence) = process.diverged.clone() {
                     return Err(SessionError::Diverged(divergence));
                 }
+            }
+            if foreign {
+                return Err(SessionError::Foreign);
             }
             let Some(facts) = grown else { return Ok(result) };
             self.facts = facts;

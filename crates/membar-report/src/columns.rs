@@ -1,8 +1,8 @@
 //! Threads side by side: everything that a terminal shows in columns, one per thread.
 //!
-//! [`columns`] is a list of steps, each in the column of its thread; [`circle`] a cycle with an arrow from each operation to
+//! [`columns`] is a list of steps, each in the column of its thread; [`cycle`] a cycle with an arrow from each operation to
 //! the next and the reason beside it. Rows that do not fit the width become a plain list: [`columns`] makes it itself,
-//! [`circle`] says so.
+//! [`cycle`] says so.
 
 use crate::style::{Style, count, wrapped};
 use membar_core::Relation;
@@ -131,7 +131,7 @@ pub(crate) struct Link {
 }
 
 /// A cycle in columns with these heads, and the reasons at the right. `None` where that does not fit.
-pub(crate) fn circle(heads: &[String], links: &[&Link], style: Style) -> Option<String> {
+pub(crate) fn cycle(heads: &[String], links: &[&Link], style: Style) -> Option<String> {
     let first = links.first()?;
     let gutter = links.iter().filter_map(|link| link.line).max().map_or(0, |line| line.to_string().len());
     let mut starts = Vec::with_capacity(heads.len());
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_over_two_columns() {
+    fn a_cycle_over_two_columns() {
         let links = [
             link(0, 9, "x := 1", Relation::Po, "short"),
             link(
@@ -236,7 +236,7 @@ mod tests {
         ];
         let heads = ["thread 0".to_owned(), "thread 1".to_owned()];
         let style = Style { color: false, width: 70 };
-        let text = circle(&heads, &links.each_ref(), style).unwrap();
+        let text = cycle(&heads, &links.each_ref(), style).unwrap();
         let expected = "        thread 0   thread 1
      9  x := 1
         ↓ po                  R1  short
@@ -253,7 +253,7 @@ mod tests {
 ";
         assert_eq!(text, expected);
         assert!(
-            circle(&heads, &links.each_ref(), Style { color: false, width: 50 }).is_none(),
+            cycle(&heads, &links.each_ref(), Style { color: false, width: 50 }).is_none(),
             "too narrow for reasons"
         );
     }

@@ -231,14 +231,14 @@ pub(crate) fn why(words: &Words<'_>, proof: &Proof, cycle: &[Edge]) -> String {
         }
         Proof::Cycle(lemmas) => lemmas,
     };
-    let mut circle: Vec<String> = cycle.iter().map(|edge| edge.from.short()).collect();
-    let start = circle.first().cloned().unwrap_or_default();
-    if circle.len() > LINES {
-        let more = circle.len() - LINES + 1;
-        circle.truncate(LINES - 1);
-        circle.push(format!("{more} more"));
+    let mut around: Vec<String> = cycle.iter().map(|edge| edge.from.short()).collect();
+    let start = around.first().cloned().unwrap_or_default();
+    if around.len() > LINES {
+        let more = around.len() - LINES + 1;
+        around.truncate(LINES - 1);
+        around.push(format!("{more} more"));
     }
-    let circle = format!("{}, back to {start}", circle.join(", "));
+    let around = format!("{}, back to {start}", around.join(", "));
     match &lemmas[..] {
         [first, .., _] if !first.assume.is_empty() => {
             let a = first.assume[0];
@@ -254,6 +254,6 @@ pub(crate) fn why(words: &Words<'_>, proof: &Proof, cycle: &[Edge]) -> String {
             format!("Whichever of {one} and {two} comes first, the memory order is cyclic.")
         }
         _ if cycle.len() == 1 => format!("The memory order would put {start} before itself."),
-        _ => format!("The memory order would be cyclic: {circle}."),
+        _ => format!("The memory order would be cyclic: {around}."),
     }
 }

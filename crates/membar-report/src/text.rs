@@ -184,7 +184,7 @@ impl Text<'_> {
             };
             writeln!(out, "\n  {}", self.style.heading(wrapped(&title, self.style.prose() - 2, "\n  ")))?;
             let links = links(last, violation);
-            match self.circle(&links) {
+            match self.in_columns(&links) {
                 Some(drawn) => out.write_all(drawn.as_bytes())?,
                 None => self.cycle(&links, out)?,
             }
@@ -196,7 +196,7 @@ impl Text<'_> {
         } else if left > 0 {
             writeln!(out, "\n  {}", self.style.heading("Hence, without assumptions"))?;
             self.steps(last, &[], &mut left, out)?;
-            self.sentence(&format!("That is a cycle: {}.", circle(last)), out)?;
+            self.sentence(&format!("That is a cycle: {}.", around(last)), out)?;
         }
         let shown = STEPS - left;
         if all > shown {
@@ -251,7 +251,7 @@ impl Text<'_> {
     }
 
     /// The cycle in columns, one per thread, with arrows and reasons. `None` where that does not fit.
-    fn circle(&self, links: &[(&EventRef, Link)]) -> Option<String> {
+    fn in_columns(&self, links: &[(&EventRef, Link)]) -> Option<String> {
         let mut heads: Vec<String> = Vec::new();
         for (event, link) in links {
             let head = event.op().map_or_else(|| "memory".into(), |op| format!("thread {}", op.thread));
@@ -259,7 +259,7 @@ impl Text<'_> {
             heads[link.column] = head;
         }
         let links: Vec<&Link> = links.iter().map(|(_, link)| link).collect();
-        if links.len() > CYCLE { None } else { columns::circle(&heads, &links, self.style) }
+        if links.len() > CYCLE { None } else { columns::cycle(&heads, &links, self.style) }
     }
 
     /// The same as a list.
@@ -292,7 +292,7 @@ impl Text<'_> {
             [one] => format!("so {} is before {}", one.second.short(), one.first.short()),
             _ => "so these do not all hold".into(),
         };
-        self.sentence(&format!("That is a cycle: {}; {hence}.", circle(case)), out)
+        self.sentence(&format!("That is a cycle: {}; {hence}.", around(case)), out)
     }
 
     /// The steps of a lemma, but for those that are shown already.
@@ -385,7 +385,7 @@ fn cites(step: &StepRef, lemma: &LemmaRef) -> bool {
 }
 
 /// `line 4 → line 5 → line 4`
-fn circle(lemma: &LemmaRef) -> String {
+fn around(lemma: &LemmaRef) -> String {
     const MOST: usize = 12;
     let mut events: Vec<String> =
         lemma.cycle.iter().map(|&step| lemma.steps[step as usize].edge.from.short()).collect();

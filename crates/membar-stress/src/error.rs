@@ -38,21 +38,21 @@ pub enum Error {
     #[error("no memory for {0} bytes")]
     Memory(usize),
     /// The system refuses executable memory.
-    #[error("no memory that code can run in: {0}; `--engine portable` needs none")]
+    #[error("no memory that code can run in: {0}; `--portable` needs none")]
     Executable(#[source] io::Error),
     /// No machine code here.
-    #[error("machine code is generated on x86-64 Linux only: use `--engine portable`")]
+    #[error("machine code is generated on x86-64 Linux only: use `--portable`")]
     NoGenerator,
     /// Only generated code reads the counter.
     #[error(
-        "timestamps need generated code, which reads the time-stamp counter: leave `--engine portable` or timestamps away"
+        "timestamps need generated code, which reads the time-stamp counter: leave out `--portable` or the timestamps"
     )]
     NoTimestamps,
     /// The program did not end.
     #[error("the program did not end within {}s: do its threads wait for each other?", .0.as_secs_f64())]
     Stuck(Duration),
     /// A thread that was to run it is gone.
-    #[error("a thread that was to run the program has died")]
+    #[error("a thread that runs the program has failed")]
     Worker,
     /// A thread could not be started.
     #[error("cannot start a thread: {0}")]

@@ -4,7 +4,7 @@
 //!
 //! A run of a compiled program is a list of addresses; a report should speak of `dekker.c:12`, function `lock`,
 //! variable `flag[0]`. [`Symbols`] turns the one into the other for one shared object that was compiled with `-g`
-//! by gcc or clang (DWARF 4 or 5). All offsets are addresses as the linker gave them, that is, relative to where the
+//! by gcc, clang or rustc (DWARF 4 or 5). All offsets are addresses as the linker gave them, that is, relative to where the
 //! object is loaded.
 //!
 //! # Algorithm

@@ -3,7 +3,7 @@
 //! # Invariants
 //!
 //! [`Types::list`] is sorted by entry, so that a reference is found by binary search. References are not checked when
-//! they are read: an entry may refer to nothing, to itself or round in circles, so everything that follows them counts
+//! they are read: an entry may refer to nothing, to itself or in a cycle, so everything that follows them counts
 //! its steps.
 
 use crate::Scalar;

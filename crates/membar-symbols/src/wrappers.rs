@@ -13,6 +13,21 @@
 //!
 //! With optimisation the user's code may be inlined into a function of a system header, as a thread's lambda is. So each
 //! call in such a function is examined: if a function of the user's makes it, it stays the user's.
+//!
+//! Atomic accesses of Rust's own library are none of the user's business ([`Callers::own_atomics`]). A call belongs to functions inlined
+//! into each other, the innermost first. Up to the first of the user's, or to the end if there is none, all have to be the library's
+//! functions of atomics; any other function of the library there makes the access the library's. The library itself is optimised: its calls of
+//! those functions are inlined, so that one that is not inlined was called by the user's code.
+//!
+//! # Guarantees
+//!
+//! A byte that looks like the beginning of a direct call may be something else. Then no call returns to the place behind it, and an entry for
+//! that place does no harm.
+//!
+//! # Complexity
+//!
+//! Code is read once: that of the library's functions, and in a Rust program the user's too. Each call found is one search in the tables of
+//! lines and inlined functions, linear in the depth of inlining.
 
 use crate::Symbols;
 use crate::index::FunctionRange;

@@ -157,15 +157,7 @@ impl Search<'_> {
         }
         next.placed |= 1 << op.0;
         let placed = |other: OpId| next.placed >> other.0 & 1 != 0;
-        let thread = trace.thread_ops(trace.thread(op)).iter().filter(|&&other| trace.kind(other) != OpKind::Fence);
-        let reversed = thread.copied().any(|other| {
-            if trace.po(other) < trace.po(op) {
-                !placed(other) && self.preserved(&next, other, op)
-            } else {
-                other != op && placed(other) && self.preserved(&next, op, other)
-            }
-        });
-        (!reversed).then_some(next)
+        keeps_order(trace, op, placed, |a, b| self.preserved(&next, a, b)).then_some(next)
     }
 
     /// Are the two, earlier and later in one thread, in preserved program order, as far as is known?
@@ -438,4 +430,21 @@ pub fn decorated(trace: &Trace, rng: &mut Rng) -> Trace {
         new.orders.push(membar_core::OrderLine { addr, ..order.clone() });
     }
     new
+}
+
+/// Whether an operation may be placed last: nothing of its thread that has not been placed has to come before it, and nothing placed after it.
+pub(crate) fn keeps_order(
+    trace: &Trace,
+    op: OpId,
+    placed: impl Fn(OpId) -> bool,
+    preserved: impl Fn(OpId, OpId) -> bool,
+) -> bool {
+    let thread = trace.thread_ops(trace.thread(op)).iter().copied();
+    thread.filter(|&other| other != op && trace.kind(other) != OpKind::Fence).all(|other| {
+        if trace.po(other) < trace.po(op) {
+            placed(other) || !preserved(other, op)
+        } else {
+            !placed(other) || !preserved(op, other)
+        }
+    })
 }

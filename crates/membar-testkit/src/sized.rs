@@ -10,6 +10,7 @@
 //!
 //! Complexity: exponential. For traces of about ten operations.
 
+use crate::riscv::keeps_order;
 use membar_core::{AddrId, AddrName, Depends, Final, Init, Marks, Mask, Op, OpId, OpKind, Rng, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -192,15 +193,7 @@ impl<'a> Search<'a> {
         }
         next.placed |= 1 << op.0;
         let placed = |other: OpId| next.placed >> other.0 & 1 != 0;
-        let thread = trace.thread_ops(trace.thread(op)).iter().filter(|&&other| trace.kind(other) != OpKind::Fence);
-        let reversed = thread.copied().any(|other| {
-            if trace.po(other) < trace.po(op) {
-                !placed(other) && self.preserved(&next, other, op)
-            } else {
-                other != op && placed(other) && self.preserved(&next, op, other)
-            }
-        });
-        (!reversed).then_some(next)
+        keeps_order(trace, op, placed, |a, b| self.preserved(&next, a, b)).then_some(next)
     }
 
     /// Are the two, earlier and later in one thread, in preserved program order, as far as is known?

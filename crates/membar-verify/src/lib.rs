@@ -1,8 +1,8 @@
-//! Does a program stay sequentially consistent on hardware with store buffers?
+//! Does a program stay sequentially consistent on hardware with store buffers, and under C11?
 //!
 //! [`Verification`] explores the SC executions of a [`membar_explore::Program`] and runs a monitor on each. It finds
 //! distinct violations ([`Found`]: a store that can be delayed and an access that overtakes it, with a schedule) and
-//! program errors ([`ProgramError`]). [`explain()`] turns a violation into the execution under TSO or PSO
+//! program errors ([`ProgramError`], data races among them). [`explain()`] turns a violation into the execution under TSO or PSO
 //! that is not SC, its happens-before cycle, and the places where a fence forbids it.
 //!
 //! ```

@@ -1,4 +1,10 @@
 //! Exploration and monitor together.
+//!
+//! A [`Verification`] advances a search whose workers each have a monitor; what they have seen is added up in the order of the search. A
+//! [`Checkpoint`] is its whole state between two rounds, and can be saved.
+//!
+//! Invariants: the result depends on the program and on [`Settings`] only, not on [`Effort`] (but for limits that stop it). A checkpoint is resumed
+//! with the settings it was made with.
 
 use crate::Verdict;
 use crate::seen::{ErrorKind, Seen};
@@ -271,6 +277,11 @@ impl<W: Work<Part = Seen> + Send> Verification<W> {
     /// Whether there is nothing left to run.
     pub fn is_done(&self) -> bool {
         self.search.state().is_done()
+    }
+
+    /// Whether the checkpoint turned out to be that of another program.
+    pub fn is_foreign(&self) -> bool {
+        self.search.is_foreign()
     }
 
     /// Whether something was found, and that was to be the end.

@@ -38,6 +38,16 @@ pub struct Problem {
     pub json: serde_json::Value,
 }
 
+impl Failure {
+    /// A search was kept in a file, and that of another program.
+    pub(crate) fn foreign() -> Failure {
+        let help = "make the plan again, or remove the file that --resume names";
+        Failure::Usage(format!(
+            "error: the search that was kept has steps that the program does not make\n = help: {help}"
+        ))
+    }
+}
+
 impl Problem {
     /// About a file, at a line if it is not 0.
     pub fn failure(file: &str, line: u32, message: &str, help: &str) -> Failure {

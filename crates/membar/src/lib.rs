@@ -5,7 +5,7 @@
 //! | call | answers |
 //! |---|---|
 //! | [`decide`] | does a model allow this recorded execution? |
-//! | [`verify()`] | does this program, C and C++ included, stay sequentially consistent? |
+//! | [`verify()`] | what goes wrong in this program (a litmus test, C, C++ or Rust) under a memory model? |
 //! | [`campaign()`] | does this machine do anything that its model forbids? |
 //! | [`watch::monitor`] | could this interleaving have gone otherwise with store buffers? |
 //!
@@ -20,11 +20,11 @@
 //! | [`check`] | decides whether a model allows a trace; shrinks; finds the impossible read |
 //! | [`certify`] | re-checks every verdict, sharing no algorithm with the checker |
 //! | [`litmus`] | litmus tests: parser and final states |
-//! | [`monitor`] | finds TSO and PSO violations on sequentially consistent interleavings |
+//! | [`monitor`] | finds violations of TSO, PSO and C11 on sequentially consistent interleavings |
 //! | [`stress`] | runs random programs and litmus tests on this machine's cores |
 //! | [`explore`] | explores the executions of programs |
 //! | [`mod@verify`] | finds out whether programs stay sequentially consistent |
-//! | `native` | C and C++ programs: compiled, run and named (x86-64 Linux) |
+//! | `native` | C, C++ and Rust programs: compiled, run and named (x86-64 Linux) |
 //! | [`report`] | results as text, JSON, SARIF and pages for a browser |
 //! | [`simulate`] | random programs, and simulated machines that run them |
 //! | [`programs`] | programs as [`verify()`] takes them |

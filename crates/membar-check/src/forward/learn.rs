@@ -17,6 +17,12 @@ const MOST_RESTS: usize = 1_000_000;
 /// Conflicts without guesses before it is given up.
 const MOST_GIVEN_UP: usize = 20_000;
 
+/// By place, each once.
+fn tidy(guesses: &mut Vec<Guess>) {
+    guesses.sort_unstable_by_key(|&(place, _)| place);
+    guesses.dedup();
+}
+
 impl Forward<'_> {
     /// A guess without a place, as if it had one: what is this unlikely counts as that far back.
     pub(super) fn rank(&self, unlikely: u32) -> u32 {
@@ -88,6 +94,14 @@ impl Forward<'_> {
                             guesses.extend(guess);
                         }
                     }
+                    if guesses.len() > MOST_RESTS {
+                        tidy(&mut guesses);
+                    }
+                    if guesses.len() > MOST_RESTS / 2 {
+                        // That says nothing: what was learned on the way is forgotten.
+                        guesses.clear();
+                        break;
+                    }
                 }
                 break End::Conflict(guesses);
             }
@@ -114,6 +128,9 @@ impl Forward<'_> {
         self.live.retain(|&l| {
             let learned = &mut learned[l as usize];
             learned.gone |= wrong(learned);
+            if learned.gone {
+                self.kept -= std::mem::take(&mut learned.rests).len();
+            }
             !learned.gone
         });
     }
@@ -158,7 +175,7 @@ impl Forward<'_> {
         self.undo(self.order.len().saturating_sub(back));
         self.learned.clear();
         self.live.clear();
-        self.rests = 0;
+        (self.rests, self.kept) = (0, 0);
         for lists in [&mut self.orders, &mut self.pins, &mut self.free, &mut self.not] {
             lists.clear();
         }
@@ -183,8 +200,7 @@ impl Forward<'_> {
 
     /// One of these guesses was wrong: does the last one otherwise.
     pub(super) fn learn(&mut self, mut guesses: Vec<Guess>) -> bool {
-        guesses.sort_unstable_by_key(|&(place, _)| place);
-        guesses.dedup();
+        tidy(&mut guesses);
         let Some((place, fix)) = guesses.pop() else { return false };
         let undoes = !matches!(fix, Fix::Free(..) | Fix::Other(..));
         if self.is_stuck(if undoes { place as usize } else { self.order.len() }) {
@@ -192,6 +208,7 @@ impl Forward<'_> {
             return false;
         }
         self.rests += guesses.len();
+        self.kept += guesses.len();
         for (other, _) in &mut guesses {
             *other = (*other).min(place.saturating_sub(1));
         }

@@ -1,8 +1,27 @@
 //! Learning from the scheduler's dead ends.
 //!
-//! A conflict is a set of guesses that cannot all hold. Guesses *stand* because of a decision (an execution or a choice) or
-//! because they were learned, which in turn rests on decisions; [`Time`] orders decisions. See the parent module for the
-//! algorithm.
+//! Problem: a conflict is a set of guesses that cannot all hold, and now all of them do. Which decision is undone, and what
+//! is known from now on? Guesses *stand* because of a decision (an execution or a choice) or because they were learned, which in turn rests
+//! on decisions; [`Time`] orders decisions.
+//!
+//! Algorithm:
+//! 1. The guesses of a cycle of waiting are those that its edges rest on. If there are several, and it passes several stores of
+//!    one address, each stage between two of them becomes a learned edge first.
+//! 2. Guesses that were learned since the latest decision, and those that hold always, are replaced by the guesses they were learned from
+//!    ([`Scheduler::explain`]).
+//! 3. The conflict is recorded, and the latest decision it rests on is undone. If the other guesses rest on earlier decisions, the
+//!    opposite of the last one is learned: it stands as long as the latest of those.
+//! 4. Before a store executes, the conflicts that have it as the first of a guess are looked at ([`Scheduler::nogood`]). If one would be
+//!    repeated, and one guess is left to be wrong, that is learned; if several are, one is chosen.
+//!
+//! Invariants: the level of a learned edge is the latest time of the guesses it was learned from, so it is dropped with the first of
+//! them. A conflict refers to older conflicts only.
+//!
+//! Guarantees: a cycle shows that its guesses cannot all hold. Step 2 is resolution: what was learned from a conflict is implied by the
+//! conflict's other guesses. So every recorded conflict is one of the trace, and a conflict without guesses refutes the trace.
+//!
+//! Complexity: for each conflict, a look at the learned edges of the first store of each guess, for as many guesses as steps 1 and 2 go
+//! through; step 4 looks at each guess of each conflict that names the store.
 
 use super::{ALWAYS, Choice, Conflict, DynEdge, Guess, Nogood, Overwritten, Scheduler, Time, Wait, WaitWhy};
 use crate::problem::{Extra, NONE, Problem, Why};

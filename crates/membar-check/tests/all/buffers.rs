@@ -1,6 +1,7 @@
 //! Machines with many threads and deep store buffers that drain slowly: their recordings are allowed by their model and by weaker
 //! ones; a trace with one wrong value gets a verdict whose certificate holds. On small ones an oracle says which.
 
+use crate::common::model;
 use membar_certify::Certifier;
 use membar_check::{Checker, Limits, Plan};
 use membar_core::{Model, Trace, Verdict};
@@ -17,10 +18,6 @@ const MACHINES: [(&str, &[&str]); 4] = [
 
 /// Loads and stores; with read-modify-writes and barriers; mostly stores.
 const MIXES: [[u32; 4]; 3] = [[600, 400, 0, 0], [333, 333, 300, 17], [350, 600, 50, 0]];
-
-fn model(name: &str) -> &'static Model {
-    membar_model::builtins().iter().find(|model| model.name == name).expect("built in")
-}
 
 /// Buffers of this depth; addresses equally likely, or few of them much more than the others.
 fn recorded(

@@ -1,6 +1,7 @@
 //! The tests of `membar-check`, in one program: it links once.
 
 mod buffers;
+mod common;
 mod diff;
 mod metamorphic;
 mod named;

@@ -1,13 +1,10 @@
 //! The paper's figures, and cases that only one part of the checker can decide.
 
+use crate::common::model;
 use membar_certify::Certifier;
 use membar_check::{Algorithm, Checker, Limits, Outcome, Plan};
 use membar_core::{Model, Proof, Trace, Verdict};
 use membar_testkit::figures;
-
-fn model(name: &str) -> &'static Model {
-    membar_model::builtin(name).expect("a built-in model")
-}
 
 fn certified(trace: &Trace, model: &Model, plan: Plan) -> Outcome {
     let outcome = Checker::with_plan(plan).check(trace, model, &Limits::default());

@@ -2,25 +2,15 @@
 //!
 //! `MEMBAR_ORACLE_TRACES=100000 cargo test --release -p membar-check --test all open::` runs the long version.
 
+use crate::common::{model, text, traces};
 use membar_certify::{Certifier, Flaw};
 use membar_check::{Checker, Limits};
-use membar_core::{Model, OpId, OpKind, Proof, Read, ResolveScratch, Rng, Source, Trace, Verdict, Witness};
+use membar_core::{OpId, OpKind, Proof, Read, ResolveScratch, Rng, Source, Trace, Verdict, Witness};
 use membar_testkit::riscv::{Riscv, armed, decide, decorated};
 use membar_testkit::{Small, small};
 
-fn traces() -> u64 {
-    std::env::var("MEMBAR_ORACLE_TRACES").ok().and_then(|n| n.parse().ok()).unwrap_or(2000)
-}
-
-fn text(trace: &Trace) -> String {
-    let mut text = Vec::new();
-    membar_trace::write_trace(trace, &mut text).unwrap();
-    String::from_utf8(text).unwrap()
-}
-
-fn model(name: &str) -> &'static Model {
-    membar_model::builtin(name).unwrap()
-}
+/// Random traces, unless the environment asks for more.
+const TRACES: u64 = 2000;
 
 /// The trace with fewer different values; not yet resolved.
 fn folded(trace: &Trace, values: u64, rng: &mut Rng) -> Trace {
@@ -62,7 +52,7 @@ fn oracle_repeated() {
     let (mut checker, mut certifier) = (Checker::new(), Certifier::new());
     let (mut counts, mut open, mut cases) = ([[0u64; 2]; 4], 0u64, 0u64);
     let models = [("sc", Riscv::Sc), ("ztso", Riscv::Ztso), ("rvwmo", Riscv::Rvwmo), ("armv8", Riscv::Armv8)];
-    for seed in 0..traces() {
+    for seed in 0..traces(TRACES) {
         let mut rng = Rng::stream(seed, 0x0BE7);
         let mut trace = decorated(&small(if seed % 2 == 0 { &many } else { &two }, (13 << 32) + seed), &mut rng);
         if trace.resolve(&mut ResolveScratch::default()).is_err() {
@@ -99,8 +89,8 @@ fn oracle_repeated() {
         }
     }
     eprintln!("{open} open traces, {counts:?}, {cases} with cases");
-    assert!(open * 2 > traces() && cases * 20 > traces());
-    assert!(counts.iter().flatten().all(|&count| count * 20 > traces()), "{counts:?}");
+    assert!(open * 2 > traces(TRACES) && cases * 20 > traces(TRACES));
+    assert!(counts.iter().flatten().all(|&count| count * 20 > traces(TRACES)), "{counts:?}");
 }
 
 fn parse(text: &str) -> Trace {

@@ -3,15 +3,15 @@
 //!
 //! `MEMBAR_ORACLE_TRACES=100000 cargo test --release -p membar-check --test all oracle::` runs the long version.
 
+use crate::common::traces;
 use membar_certify::Certifier;
 use membar_check::{Algorithm, Checker, Decision, Limits, Plan};
 use membar_core::{AddrId, AddrName, Clock, Compare, Guard, Kind, Model, Ppo, Trace, Verdict, When};
 use membar_testkit::{Small, small};
 use membar_testkit::{fixpoint, machine, orders};
 
-fn traces() -> u64 {
-    std::env::var("MEMBAR_ORACLE_TRACES").ok().and_then(|n| n.parse().ok()).unwrap_or(3000)
-}
+/// Random traces, unless the environment asks for more.
+const TRACES: u64 = 3000;
 
 /// Counts that must not stay at zero for a suite to mean anything.
 #[derive(Default, Debug)]
@@ -92,16 +92,16 @@ fn assert_not_vacuous(tally: &Tally, count: u64) {
 
 #[test]
 fn oracle_plain() {
-    let tally = compare(&Small::PLAIN, 0, traces());
+    let tally = compare(&Small::PLAIN, 0, traces(TRACES));
     eprintln!("{tally:?}");
-    assert_not_vacuous(&tally, traces());
+    assert_not_vacuous(&tally, traces(TRACES));
 }
 
 #[test]
 fn oracle_everything() {
-    let tally = compare(&Small::ALL, 1 << 32, traces());
+    let tally = compare(&Small::ALL, 1 << 32, traces(TRACES));
     eprintln!("{tally:?}");
-    assert_not_vacuous(&tally, traces());
+    assert_not_vacuous(&tally, traces(TRACES));
 }
 
 /// A table and axioms that no machine has.
@@ -164,7 +164,7 @@ fn oracle_odd_models() {
     let mut rng = membar_simulate::Rng::new(7);
     let mut certifier = Certifier::new();
     let mut counts = [0u64; 2];
-    for seed in 0..traces() {
+    for seed in 0..traces(TRACES) {
         let trace = at_random(small(&Small::ALL, (2 << 32) + seed), &mut rng);
         let model = odd_model(&mut rng);
         let expected = orders::decide(&trace, &model);
@@ -189,5 +189,5 @@ fn oracle_odd_models() {
         );
         counts[expected as usize] += 1;
     }
-    assert!(counts.iter().all(|&count| count * 10 > traces()), "{counts:?}");
+    assert!(counts.iter().all(|&count| count * 10 > traces(TRACES)), "{counts:?}");
 }

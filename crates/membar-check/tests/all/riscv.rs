@@ -2,30 +2,20 @@
 //!
 //! `MEMBAR_ORACLE_TRACES=100000 cargo test --release -p membar-check --test all riscv::` runs the long version.
 
+use crate::common::{model, text, traces};
 use membar_certify::Certifier;
 use membar_certify::Flaw;
 use membar_check::{Checker, Limits, Plan};
 use membar_core::{
-    Condition, Event, Lemma, Marks, Model, OpId, OpKind, Proof, ProofStep, ResolveScratch, Rng, Rule, RuleName, Trace,
+    Condition, Event, Lemma, Marks, OpId, OpKind, Proof, ProofStep, ResolveScratch, Rng, Rule, RuleName, Trace,
     Verdict, Witness,
 };
 use membar_testkit::riscv::{Riscv, armed, decide, decorated, explains, holds};
 use membar_testkit::{Small, orders, small};
 use std::collections::HashSet;
 
-fn traces() -> u64 {
-    std::env::var("MEMBAR_ORACLE_TRACES").ok().and_then(|n| n.parse().ok()).unwrap_or(4000)
-}
-
-fn text(trace: &Trace) -> String {
-    let mut text = Vec::new();
-    membar_trace::write_trace(trace, &mut text).unwrap();
-    String::from_utf8(text).unwrap()
-}
-
-fn model(name: &str) -> &'static Model {
-    membar_model::builtin(name).unwrap()
-}
+/// Random traces, unless the environment asks for more.
+const TRACES: u64 = 4000;
 
 /// The rules that proofs used.
 fn rules(proof: &Proof, used: &mut HashSet<RuleName>) {
@@ -43,7 +33,7 @@ fn oracle_manual() {
     let mut certifier = Certifier::new();
     let mut used = HashSet::new();
     let (mut counts, mut resolved, mut pairs, mut unreserved, mut differ) = ([[0u64; 2]; 2], 0u64, 0u64, 0u64, 0u64);
-    for seed in 0..traces() {
+    for seed in 0..traces(TRACES) {
         let mut rng = Rng::stream(seed, 0x815C);
         let mut trace = decorated(&small(if seed % 2 == 0 { &many } else { &two }, (7 << 32) + seed), &mut rng);
         if trace.resolve(&mut ResolveScratch::default()).is_err() {
@@ -82,9 +72,12 @@ fn oracle_manual() {
         "{resolved} traces, {counts:?}, {pairs} with pairs, {unreserved} without, {differ} differ, rules {used:?}"
     );
     assert!(
-        resolved * 10 > traces() * 9 && pairs * 20 > traces() && unreserved * 200 > traces() && differ * 20 > traces()
+        resolved * 10 > traces(TRACES) * 9
+            && pairs * 20 > traces(TRACES)
+            && unreserved * 200 > traces(TRACES)
+            && differ * 20 > traces(TRACES)
     );
-    assert!(counts.iter().flatten().all(|&count| count * 20 > traces()));
+    assert!(counts.iter().flatten().all(|&count| count * 20 > traces(TRACES)));
     let asked = |c: &&Condition| model("rvwmo").ppo.any(|when| when.also.has(**c));
     assert!(used.len() + 1 >= Condition::ALL.iter().filter(asked).count(), "rules that no proof needed: {used:?}");
 }
@@ -97,7 +90,7 @@ fn oracle_armv8() {
     let mut certifier = Certifier::new();
     let (mut used, mut counts, mut resolved) = (HashSet::new(), [0u64; 2], 0u64);
     let model = model("armv8");
-    for seed in 0..traces() {
+    for seed in 0..traces(TRACES) {
         let mut rng = Rng::stream(seed, 0xA64);
         let mut trace = decorated(&small(if seed % 2 == 0 { &many } else { &two }, (11 << 32) + seed), &mut rng);
         if trace.resolve(&mut ResolveScratch::default()).is_err() {
@@ -129,7 +122,7 @@ fn oracle_armv8() {
         counts[expected as usize] += 1;
     }
     eprintln!("{resolved} traces, {counts:?}, rules {used:?}");
-    assert!(resolved * 10 > traces() * 9 && counts.iter().all(|&count| count * 20 > traces()));
+    assert!(resolved * 10 > traces(TRACES) * 9 && counts.iter().all(|&count| count * 20 > traces(TRACES)));
     assert!(used.len() >= 9, "rules that no proof needed: {used:?}");
 }
 
@@ -280,7 +273,7 @@ fn reservations() {
 /// What the text says is what was meant.
 #[test]
 fn decorated_traces_survive_being_written() {
-    for seed in 0..traces() / 4 {
+    for seed in 0..traces(TRACES) / 4 {
         let mut rng = Rng::stream(seed, 0x7E47);
         let mut trace = decorated(&small(&Small::PLAIN, (8 << 32) + seed), &mut rng);
         if trace.resolve(&mut ResolveScratch::default()).is_err() {
@@ -304,7 +297,7 @@ fn decorated_traces_survive_being_written() {
 fn the_certifier_takes_what_is_true() {
     let (mut certifier, rvwmo) = (Certifier::new(), model("rvwmo"));
     let (mut steps, mut orders) = ([0u64; 2], [0u64; 2]);
-    for seed in 0..traces() / 8 {
+    for seed in 0..traces(TRACES) / 8 {
         let mut rng = Rng::stream(seed, 0xCE27);
         let mut trace = decorated(&small(&Small { finals: true, ..Small::PLAIN }, (9 << 32) + seed), &mut rng);
         if trace.resolve(&mut ResolveScratch::default()).is_err() || trace.has_unwritten() {
@@ -343,7 +336,10 @@ fn the_certifier_takes_what_is_true() {
             }
         }
     }
-    assert!(steps[1] * 8 > traces() && orders.iter().all(|&count| count * 8 > traces()), "{steps:?} {orders:?}");
+    assert!(
+        steps[1] * 8 > traces(TRACES) && orders.iter().all(|&count| count * 8 > traces(TRACES)),
+        "{steps:?} {orders:?}"
+    );
 }
 
 /// A plain store under a reservation is held by the `sc` behind it, which a part needs too, though no proof names it.

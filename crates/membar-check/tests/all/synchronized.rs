@@ -3,6 +3,7 @@
 //!
 //! `MEMBAR_ORACLE_TRACES=50000 cargo test --release -p membar-check --test all synchronized::` runs the long version.
 
+use crate::common::{text, traces};
 use membar_certify::Certifier;
 use membar_check::{Checker, Limits};
 use membar_core::{Clock, Compare, Model, Rng, Rule, Trace, Verdict};
@@ -11,15 +12,8 @@ use membar_testkit::synchronized::{
     self as make, Synchronized, Times, figure_1, figure_2, figure_3, overlooked, overlooked_both_ways,
 };
 
-fn traces() -> u64 {
-    std::env::var("MEMBAR_ORACLE_TRACES").ok().and_then(|n| n.parse().ok()).unwrap_or(1000)
-}
-
-fn text(trace: &Trace) -> String {
-    let mut text = Vec::new();
-    membar_trace::write_trace(trace, &mut text).unwrap();
-    String::from_utf8(text).unwrap()
-}
+/// Random traces, unless the environment asks for more.
+const TRACES: u64 = 1000;
 
 /// The verdict, both as found and as shown to people, certified.
 fn decided(checker: &mut Checker, certifier: &mut Certifier, trace: &Trace, model: &Model) -> Verdict {
@@ -38,7 +32,7 @@ fn agree(knobs: &Synchronized, timed: bool, first_seed: u64) {
     let models = membar_model::builtins();
     let (mut checker, mut certifier) = (Checker::new(), Certifier::new());
     let mut counts = vec![[0u64; 2]; models.len()];
-    for seed in first_seed..first_seed + traces() {
+    for seed in first_seed..first_seed + traces(TRACES) {
         let trace = make::synchronized(knobs, timed, seed);
         for (model, counts) in models.iter().zip(&mut counts) {
             let expected = orders::decide(&trace, model);
@@ -48,7 +42,7 @@ fn agree(knobs: &Synchronized, timed: bool, first_seed: u64) {
             counts[usize::from(expected)] += 1;
         }
     }
-    assert!(counts.iter().flatten().all(|&count| count * 50 > traces()), "{counts:?}");
+    assert!(counts.iter().flatten().all(|&count| count * 50 > traces(TRACES)), "{counts:?}");
 }
 
 #[test]
@@ -69,7 +63,7 @@ fn honest_timestamps_change_nothing_and_wider_ones_allow_more() {
     let (mut checker, mut certifier) = (Checker::new(), Certifier::new());
     for model in membar_model::builtins() {
         let mut rng = Rng::stream(17, model.name.len() as u64);
-        for _ in 0..traces() / 4 {
+        for _ in 0..traces(TRACES) / 4 {
             let times = Times::random(&mut rng);
             let mut trace = make::recorded(&Synchronized::ALL, model, &mut rng).with_times(&times, &mut rng);
             let honest = times.clock();
@@ -94,7 +88,7 @@ fn honest_timestamps_change_nothing_and_wider_ones_allow_more() {
 fn wider_timestamps_allow_more() {
     let mut checker = Checker::new();
     let mut changed = 0;
-    for seed in 0..traces() {
+    for seed in 0..traces(TRACES) {
         let trace = make::synchronized(&Synchronized::PLAIN, true, (4 << 32) + seed);
         for model in membar_model::builtins() {
             let mut allowed = |clock: Clock| {
@@ -115,7 +109,7 @@ fn wider_timestamps_allow_more() {
             changed += u64::from(!narrow && wider[3]);
         }
     }
-    assert!(changed > traces(), "time decided only {changed} of them");
+    assert!(changed > traces(TRACES), "time decided only {changed} of them");
 }
 
 /// Thousands of operations at once, as a machine with locks did them.

@@ -142,7 +142,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             let Kind::Write { event, revisits: revisits @ false, .. } = &mut frame.kind else { return None };
             *revisits = true;
             let event = *event;
-            self.list_revisits(&event, |read| Some(Way::Revisit(read)));
+            self.list_revisits(&event, |read, _| Some(Way::Revisit(read)));
             self.frames.last_mut()?.to = self.ways.len();
         }
         let frame = self.frames.last()?;

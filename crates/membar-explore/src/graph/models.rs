@@ -9,7 +9,9 @@
 //! comes between a read-modify-write and what it read is seen to there, for all of them.
 //!
 //! Every new cycle passes the new event; nothing leaves it but fr and co. So an event that leaves no write to its
-//! address after it is admitted at once, and otherwise a search from it ([`reach`]) decides.
+//! address after it is admitted at once, and otherwise a search from it ([`reach`]) decides. Most are decided before that:
+//! an event is refused that has a write in its past which its place says comes later, if the model orders po ∪ rf between
+//! threads, and what sequential consistency admits is admitted by each model.
 
 pub mod c11;
 mod pso;
@@ -24,10 +26,15 @@ use membar_core::GraphModel;
 
 /// Whether the graph is consistent with its last event `id`.
 pub fn admits(model: GraphModel, graph: &Graph, id: u32, reach: &mut Reach) -> bool {
+    let by_sc = |reach: &mut Reach| graph.sc[id as usize] && sc::admits(graph, id, reach);
     is_fresh(graph, id)
         && match model {
-            GraphModel::Sc => reach::coheres(graph, id) && sc::admits(graph, id, reach),
-            GraphModel::Tso => reach::coheres(graph, id) && tso::admits(graph, id, reach),
+            GraphModel::Sc => !reach::is_overtaken(graph, id) && by_sc(reach),
+            GraphModel::Tso => {
+                !reach::is_overtaken(graph, id)
+                    && reach::coheres(graph, id)
+                    && (by_sc(reach) || tso::admits(graph, id, reach))
+            }
             GraphModel::Pso => reach::coheres(graph, id) && pso::admits(graph, id, reach),
             GraphModel::C11 => c11::admits(graph, id, reach),
         }

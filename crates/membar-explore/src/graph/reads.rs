@@ -37,9 +37,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
                 Some(rival) => {
                     // What is revisited deletes the rival, or is it.
                     let stamp = self.graph.event(rival).stamp;
-                    let stamps: Vec<u32> = self.graph.events.iter().map(|event| event.stamp).collect();
-                    let way = |read: u32| (stamps[read as usize] <= stamp).then_some(Way::Instead(source, read));
-                    self.list_revisits(&read, way);
+                    self.list_revisits(&read, |read, at| (at <= stamp).then_some(Way::Instead(source, read)));
                 }
                 None => self.ways.push(Way::From(source)),
             }

@@ -43,8 +43,9 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         }
     }
 
-    /// Lists the reads that a write, or a read-modify-write, which is not in the graph, revisits: those that make a way.
-    pub(super) fn list_revisits(&mut self, write: &Event, way: impl Fn(u32) -> Option<Way>) {
+    /// Lists the reads that a write, or a read-modify-write, which is not in the graph, revisits: those that make a way,
+    /// given their stamps.
+    pub(super) fn list_revisits(&mut self, write: &Event, way: impl Fn(u32, u32) -> Option<Way>) {
         let mut past = std::mem::take(&mut self.past);
         self.past_of(write, &mut past);
         let in_past = |event: &Event| past[event.thread as usize] > event.index;
@@ -55,7 +56,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             if event.thread == write.thread || in_past(event) || write.access.arrives() && event.access.arrives() {
                 return None;
             }
-            let way = way(read)?;
+            let way = way(read, event.stamp)?;
             let deleted = |other: &Event| other.stamp >= event.stamp && (other.what == What::Wait || !in_past(other));
             let mut ids = (0..self.graph.len() as u32).filter(|&id| deleted(self.graph.event(id)));
             ids.all(|id| self.is_maximal(id, &past)).then_some(way)

@@ -162,7 +162,7 @@ impl Frontier {
     /// Takes back a part that is done: what it wants becomes items, or a wish to the search that this one is a part of.
     pub fn rejoin(&mut self, part: &Frontier) {
         for wanted in &part.wanted {
-            if let Some(node) = self.open.get(wanted.open as usize) {
+            if let Some(node) = self.open.get(wanted.open as usize).filter(|node| node.users > 0) {
                 let turn = Turn { depth: node.depth, initials: wanted.initials };
                 if wanted.futile == Many::NONE {
                     self.turn(wanted.open, turn);

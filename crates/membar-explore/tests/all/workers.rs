@@ -5,6 +5,7 @@ use crate::common;
 use common::Op::*;
 use common::{Blocking, Class, Notes};
 use membar_explore::{Answer, Local, Order, Search, SearchState, Strategy, Work};
+use serde_json::Value;
 use std::sync::atomic::AtomicBool;
 
 type Seen = Vec<(Class, u64)>;
@@ -115,4 +116,56 @@ fn a_search_that_is_stopped_all_the_time_still_ends() {
         assert_eq!(theirs, seen, "{strategy:?}");
         assert_eq!(search.state().counts().executions, state.counts().executions, "{strategy:?}");
     }
+}
+
+/// Every number of a JSON value.
+fn numbers<'a>(value: &'a mut Value, all: &mut Vec<&'a mut Value>) {
+    match value {
+        Value::Number(_) => all.push(value),
+        Value::Array(entries) => entries.iter_mut().for_each(|entry| numbers(entry, all)),
+        Value::Object(entries) => entries.values_mut().for_each(|entry| numbers(entry, all)),
+        _ => {}
+    }
+}
+
+/// A kept search in which one number was altered is refused, found to be foreign, or run: it never makes the search panic.
+#[test]
+fn altered_states_are_no_reason_to_panic() {
+    let program = program();
+    let (mut refused, mut foreign, mut run) = (0, 0, 0);
+    for strategy in [Strategy::Exhaustive, Strategy::Dpor] {
+        let mut search = Search::new(SearchState::new(strategy), vec![local(&program)], u64::MAX);
+        search.limit_runs(4);
+        (0..2).for_each(|_| search.advance(&AtomicBool::new(false), drop));
+        let mut state = search.state().clone();
+        let mut states = state.split(2).unwrap();
+        states.push(search.state().clone());
+        assert!(states.iter().all(|state| !state.is_done()));
+        for state in states {
+            let whole = serde_json::to_value(&state).unwrap();
+            let mut copy = whole.clone();
+            let mut all = Vec::new();
+            numbers(&mut copy, &mut all);
+            let count = all.len();
+            for (at, new) in (0..count).flat_map(|at| [0, 2, 256, u64::from(u32::MAX)].map(|new| (at, new))) {
+                let mut altered = whole.clone();
+                let mut all = Vec::new();
+                numbers(&mut altered, &mut all);
+                *all[at] = new.into();
+                let Ok(state) = serde_json::from_value::<SearchState>(altered) else {
+                    refused += 1;
+                    continue;
+                };
+                let mut search = Search::new(state, vec![local(&program)], 1000);
+                search.limit_runs(search.state().counts().runs() + 100);
+                for _ in 0..4 {
+                    if !search.state().is_done() && !search.is_foreign() {
+                        search.advance(&AtomicBool::new(false), drop);
+                    }
+                }
+                if search.is_foreign() { foreign += 1 } else { run += 1 }
+            }
+        }
+    }
+    assert!(refused > 100 && foreign > 100 && run > 100, "{refused} {foreign} {run}");
 }

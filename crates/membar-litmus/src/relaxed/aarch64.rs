@@ -3,7 +3,7 @@
 //! W registers are the low halves of X registers; writing one clears the upper half. Flags are one register each.
 
 mod access;
-mod wide;
+mod arithmetic;
 
 use super::code::{Calc, Fence, Instr, Kinds};
 use super::table::{Arg, Line, Writer};
@@ -89,7 +89,7 @@ pub(super) fn instruction<'a>(w: &mut Writer<'a, '_>, line: &Line<'a>) -> Parsed
         || select(w, &upper, args)?
         || compare_if(w, &upper, args)?
         || arithmetic(w, &upper, args)?
-        || wide::instruction(w, &upper, args)?;
+        || arithmetic::instruction(w, &upper, args)?;
     if done {
         return Ok(());
     }

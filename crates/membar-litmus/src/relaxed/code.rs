@@ -211,7 +211,8 @@ pub(crate) enum Instr {
         writes: Marks,
         site: u32,
     },
-    /// The next instruction, a store or an atomic of 16 bytes, has these for the upper 8: what it compares with, and what it stores.
+    /// The next instruction, a store-conditional or a compare-exchange of 16 bytes, has these for the upper 8: what it compares with, and
+    /// what it stores.
     Upper {
         expected: Operand,
         value: Operand,

@@ -17,9 +17,12 @@
 //! **References.** RISC-V Unprivileged ISA, "RVWMO": syntactic dependencies. Arm ARM, B2.3: dependencies, among them the
 //! pick dependencies of CSEL and CAS.
 
-use super::code::{Calc, Fence, Instr, Marks, Reserve, Thread, Update};
+mod accesses;
+
+use super::code::{Calc, Fence, Instr, Marks, Thread, Update};
 use super::live::{Registers, heads};
 use crate::code::{Int, Operand, Reg};
+use accesses::{Atomic, Touch};
 
 /// How often a jump backwards is taken, at most.
 pub(crate) const ROUNDS: u8 = 2;
@@ -99,17 +102,6 @@ pub(crate) struct Access {
     pub(crate) pick_data: u64,
     pub(crate) pick_ctrl: u64,
     pub(crate) site: u32,
-}
-
-impl Access {
-    /// Adds the upper half of what is written, if there is one.
-    fn widen(&mut self, upper: Option<(Node, Deps)>) {
-        if let Some((node, deps)) = upper {
-            self.upper = Some(node);
-            self.data |= deps.data;
-            self.pick_data |= deps.pick;
-        }
-    }
 }
 
 /// A way through a thread.
@@ -266,48 +258,11 @@ impl Going {
         }
     }
 
-    /// Adds an access; its number.
-    fn access(&mut self, at: (Node, Deps), value: (Node, Deps), ty: Int, marks: Marks, site: u32) -> u8 {
-        let mut ctrl = self.ctrl;
-        // A branch on a value that was picked depends on what picked it.
-        ctrl.pick &= !ctrl.data;
-        self.path.events.push(Access {
-            reads: false,
-            writes: false,
-            at: at.0,
-            value: value.0,
-            upper: None,
-            ty,
-            marks,
-            returns: true,
-            atomic: false,
-            amo: false,
-            pair: 0,
-            addr: at.1.data,
-            data: value.1.data,
-            ctrl: ctrl.data,
-            pick_addr: at.1.pick,
-            pick_data: value.1.pick,
-            pick_ctrl: ctrl.pick,
-            site,
-        });
-        self.path.events.len() as u8 - 1
-    }
-
-    fn last(&mut self) -> &mut Access {
-        self.path.events.last_mut().expect("just added")
-    }
-
     fn set(&mut self, dst: Option<Reg>, node: Node, deps: Deps) {
         if let Some(dst) = dst {
             self.regs[usize::from(dst)] = (node, deps);
         }
     }
-}
-
-/// Depends on this access.
-fn on(event: u8) -> Deps {
-    Deps { data: 1 << event, pick: 0 }
 }
 
 impl Walk<'_> {
@@ -331,123 +286,102 @@ impl Walk<'_> {
                 let (regs, reserved, events) = (now.regs.clone(), now.reserved, now.path.events.len());
                 now.visits.push(Visit { head, regs, reserved, events });
             }
-            let next = now.pc + 1;
-            match instr {
+            let from = now.pc;
+            now.pc += 1;
+            let goes_on = match instr {
                 Instr::Calc { op, dst, a, b, ty } => {
                     let ((a, left), (b, right)) = (now.operand(a), now.operand(b));
                     let node = now.calc(op, a, b, ty);
                     let deps = if op == Calc::Second { right } else { left | right };
                     now.set(Some(dst), node, deps);
-                    now.pc = next;
+                    true
                 }
-                Instr::Select { dst, cond, yes, no } => self.select(&mut now, todo, (dst, cond, yes, no)),
-                Instr::Jump { to } => {
-                    if !self.jump(&mut now, to) {
-                        return;
-                    }
+                Instr::Select { dst, cond, yes, no } => {
+                    self.select(&mut now, todo, (dst, cond, yes, no));
+                    true
                 }
-                Instr::Branch { cond, unless, to } => {
-                    let (cond, deps) = now.operand(cond);
-                    now.ctrl = now.ctrl | deps;
-                    if to == next {
-                        now.pc = next;
-                        continue;
-                    }
-                    let mut taken = now.clone();
-                    if taken.check(cond, !unless) && self.jump(&mut taken, to) {
-                        todo.push(taken);
-                    }
-                    if !now.check(cond, unless) {
-                        return;
-                    }
-                    now.pc = next;
-                }
+                Instr::Jump { to } => self.jump(&mut now, from, to),
+                Instr::Branch { cond, unless, to } => self.branch(&mut now, todo, (cond, unless), (from, to)),
                 Instr::Load { dst, at, ty, marks, reserve, site } => {
                     let at = now.operand(at);
-                    let none = (at.0, Deps::default());
-                    let event = now.access(at, none, ty, marks, site);
-                    let last = now.last();
-                    (last.reads, last.atomic, last.returns) = (true, reserve != Reserve::No, dst.is_some());
-                    let read = now.node(Expr::Read(event));
-                    now.set(dst, read, on(event));
-                    let alone = Reserved { first: event, all: 1 << event };
-                    match (reserve, &mut now.reserved) {
-                        (Reserve::No, _) => {}
-                        (Reserve::Join, Some(reserved)) => reserved.all |= 1 << event,
-                        (_, reserved) => *reserved = Some(alone),
-                    }
-                    now.pc = next;
+                    now.load(dst, Touch { at, ty, marks, site }, reserve);
+                    true
                 }
                 Instr::Store { at, value, bits, marks, conditional, site } => {
                     let (at, value) = (now.operand(at), now.operand(value));
-                    let ty = Int { bits, signed: false };
-                    let upper = now.upper.take().map(|(_, value)| value);
-                    let Some(status) = conditional else {
-                        now.access(at, value, ty, marks, site);
-                        now.last().writes = true;
-                        now.pc = next;
-                        continue;
-                    };
-                    now.pc = next;
-                    let reserved = now.reserved.take();
-                    let mut failed = now.clone();
-                    let one = failed.node(Expr::Value(1));
-                    failed.set(status, one, Deps::default());
-                    todo.push(failed);
-                    // It can succeed only after a load-reserved from the same address.
-                    let Some(reserved) = reserved else { return };
-                    let from = now.path.events[usize::from(reserved.first)].at;
-                    let same = now.calc(Calc::Eq, at.0, from, Int::I64);
-                    if !now.check(same, true) {
-                        return;
+                    let touch = Touch { at, ty: Int { bits, signed: false }, marks, site };
+                    match conditional {
+                        None => {
+                            now.store(touch, value);
+                            true
+                        }
+                        Some(status) => self.store_conditional(&mut now, todo, status, touch, value),
                     }
-                    let event = now.access(at, value, ty, marks, site);
-                    let last = now.last();
-                    (last.writes, last.atomic, last.pair) = (true, true, reserved.all);
-                    last.widen(upper);
-                    let zero = now.node(Expr::Value(0));
-                    now.set(status, zero, if self.style.status_depends { on(event) } else { Deps::default() });
                 }
                 Instr::Rmw { update, dst, at, value, ty, reads, writes, site } => {
-                    now.pc = next;
                     let (at, value) = (now.operand(at), now.operand(value));
+                    let atomic = Atomic { dst, read: Touch { at, ty, marks: reads, site }, value, writes };
                     match update {
-                        Update::Apply(op) => self.update(&mut now, op, dst, at, value, ty, (reads, writes), site),
+                        Update::Apply(op) => {
+                            self.update(&mut now, op, atomic);
+                            true
+                        }
                         Update::CompareExchange(expected) => {
                             let expected = now.operand(expected);
-                            if !self.compare(&mut now, todo, expected, dst, at, value, ty, (reads, writes), site) {
-                                return;
-                            }
+                            self.compare(&mut now, todo, expected, atomic)
                         }
                     }
                 }
                 Instr::Upper { expected, value } => {
                     now.upper = Some((now.operand(expected), now.operand(value)));
-                    now.pc = next;
+                    true
                 }
                 Instr::Rest { dst } => {
                     let (node, deps) = now.rest;
                     now.set(dst, node, deps);
-                    now.pc = next;
+                    true
                 }
                 Instr::Fence(fence) => {
                     let before = now.path.events.len() as u8;
                     let ctrl = now.ctrl.data | now.ctrl.pick;
                     now.path.fences.push((before, fence, ctrl));
-                    now.pc = next;
+                    true
                 }
                 Instr::Clear => {
                     now.reserved = None;
-                    now.pc = next;
+                    true
                 }
+            };
+            if !goes_on {
+                return;
             }
         }
     }
 
+    /// Goes on at `to` or at the next instruction. Whether one of them can be; the other one, if it can be as well, is in `todo`.
+    fn branch(
+        &mut self,
+        now: &mut Going,
+        todo: &mut Vec<Going>,
+        (cond, unless): (Operand, bool),
+        (from, to): (u32, u32),
+    ) -> bool {
+        let (cond, deps) = now.operand(cond);
+        now.ctrl = now.ctrl | deps;
+        if to == from + 1 {
+            return true;
+        }
+        let mut taken = now.clone();
+        if taken.check(cond, !unless) && self.jump(&mut taken, from, to) {
+            todo.push(taken);
+        }
+        now.check(cond, unless)
+    }
+
     /// Goes to an instruction, unless it has gone back there often enough.
-    fn jump(&mut self, now: &mut Going, to: u32) -> bool {
-        if to <= now.pc {
-            let rounds = &mut now.rounds[now.pc as usize];
+    fn jump(&mut self, now: &mut Going, from: u32, to: u32) -> bool {
+        if to <= from {
+            let rounds = &mut now.rounds[from as usize];
             *rounds += 1;
             if *rounds > ROUNDS {
                 if self.is_idle(now, to) {
@@ -479,7 +413,6 @@ impl Walk<'_> {
     fn select(&mut self, now: &mut Going, todo: &mut Vec<Going>, select: (Reg, Reg, Operand, Operand)) {
         let (dst, cond, yes, no) = select;
         let ((cond, by), (yes, first), (no, second)) = (now.regs[usize::from(cond)], now.operand(yes), now.operand(no));
-        now.pc += 1;
         if !self.style.picks {
             let node = now.node(Expr::Select { cond, yes, no });
             now.set(Some(dst), node, by | first | second);
@@ -496,117 +429,5 @@ impl Walk<'_> {
             todo.push(other);
         }
         now.set(Some(dst), yes, first | picked);
-    }
-
-    /// The read of an atomic update: alone, or the whole of it.
-    fn read_part(now: &mut Going, dst: Option<Reg>, at: (Node, Deps), ty: Int, marks: Marks, site: u32) -> (u8, Node) {
-        let none = (at.0, Deps::default());
-        // An atomic that drops what it read is no acquire.
-        let event = now.access(at, none, ty, marks, site);
-        let last = now.last();
-        (last.reads, last.atomic, last.amo, last.returns) = (true, true, true, dst.is_some());
-        (event, now.node(Expr::Read(event)))
-    }
-
-    fn write_part(now: &mut Going, read: u8, at: (Node, Deps), value: (Node, Deps), ty: Int, marks: Marks, site: u32) {
-        now.access(at, value, ty, marks, site);
-        let last = now.last();
-        (last.writes, last.atomic, last.amo, last.pair) = (true, true, true, 1 << read);
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn update(
-        &mut self,
-        now: &mut Going,
-        op: Calc,
-        dst: Option<Reg>,
-        at: (Node, Deps),
-        value: (Node, Deps),
-        ty: Int,
-        (reads, writes): (Marks, Marks),
-        site: u32,
-    ) {
-        let (event, read) = Self::read_part(now, dst, at, ty, reads, site);
-        let operands = Int { bits: ty.bits, signed: op.is_signed() };
-        let old = now.calc(Calc::Or, read, read, operands);
-        let new = now.calc(Calc::Second, value.0, value.0, operands);
-        let result = now.calc(op, old, new, operands);
-        if self.style.whole_amo {
-            let last = now.last();
-            (last.writes, last.value, last.returns) = (true, result, true);
-            (last.data, last.pick_data) = (value.1.data, value.1.pick);
-            last.marks = Marks { acquire: reads.acquire, acquire_pc: false, release: writes.release };
-        } else {
-            Self::write_part(now, event, at, (result, value.1), ty, writes, site);
-        }
-        now.set(dst, read, on(event));
-    }
-
-    /// CAS: it fails, or it succeeds, and then the register holds what was read, or what it held before, which is the same.
-    #[allow(clippy::too_many_arguments)]
-    fn compare(
-        &mut self,
-        now: &mut Going,
-        todo: &mut Vec<Going>,
-        expected: (Node, Deps),
-        dst: Option<Reg>,
-        at: (Node, Deps),
-        value: (Node, Deps),
-        ty: Int,
-        (reads, writes): (Marks, Marks),
-        site: u32,
-    ) -> bool {
-        let (event, read) = Self::read_part(now, dst, at, ty, reads, site);
-        // Of 16 bytes, both halves.
-        let (high, upper) = now.upper.take().unzip();
-        let narrow = Int { bits: ty.bits.min(64), signed: ty.signed };
-        let wanted = now.calc(Calc::Second, expected.0, expected.0, narrow);
-        let mut equal = now.calc(Calc::Eq, read, wanted, Int::I64);
-        let rest = if high.is_some() { now.node(Expr::Upper(event)) } else { read };
-        now.rest = (rest, on(event));
-        if let Some((high, _)) = high {
-            let both = now.calc(Calc::Eq, rest, high, Int::I64);
-            equal = now.calc(Calc::And, equal, both, Int::I64);
-        }
-        let high = high.unwrap_or_default();
-        let compared = expected.1 | high.1;
-        let mut failed = now.clone();
-        if failed.check(equal, false) {
-            failed.set(dst, read, on(event));
-            todo.push(failed);
-        }
-        if !now.check(equal, true) {
-            return false;
-        }
-        if self.style.whole_amo {
-            let last = now.last();
-            (last.writes, last.value) = (true, value.0);
-            (last.data, last.pick_data) = (value.1.data | compared.data, value.1.pick);
-            last.marks = Marks { acquire: reads.acquire, acquire_pc: false, release: writes.release };
-            last.widen(upper);
-            now.set(dst, read, on(event));
-            return true;
-        }
-        Self::write_part(now, event, at, value, ty, writes, site);
-        let last = now.last();
-        last.widen(upper);
-        // Whether it writes at all was decided by what it compared.
-        last.pick_data |= compared.data | compared.pick;
-        if self.style.picks && dst.is_some() {
-            // If the register depended on nothing, the second case orders less than the first, and is enough.
-            if compared.data != 0 {
-                let mut read_back = now.clone();
-                let by = Deps { data: 1 << event, pick: compared.data | compared.pick };
-                read_back.set(dst, read, by);
-                read_back.rest = (rest, by);
-                todo.push(read_back);
-            }
-            let by = |from: Deps| Deps { data: from.data, pick: compared.pick | 1 << event };
-            now.set(dst, wanted, by(expected.1));
-            now.rest = (high.0, by(high.1));
-        } else {
-            now.set(dst, read, on(event));
-        }
-        true
     }
 }

@@ -2,6 +2,7 @@
 //! what is true.
 
 use membar_litmus::{Arch, Limits, LitmusTest, Method, Model, Quantifier, Record, outcomes, outcomes_by};
+use membar_testkit::litmus_tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -9,24 +10,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn litmus_files(directory: &Path) -> BTreeMap<String, LitmusTest> {
-    let entries = std::fs::read_dir(directory).expect("a directory");
-    let paths = entries.map(|entry| entry.expect("an entry").path());
-    paths
-        .filter(|path| path.extension().is_some_and(|extension| extension == "litmus"))
-        .map(|path| {
-            let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
-            let bytes = std::fs::read(&path).expect("a file");
-            let test = LitmusTest::parse(&name, &bytes).unwrap_or_else(|error| panic!("{}", error.render()));
-            assert_eq!(test.name, name);
-            (name, test)
-        })
-        .collect()
+/// Those in a folder of the repository, by name.
+fn litmus_files(folder: &str) -> BTreeMap<String, LitmusTest> {
+    litmus_tests(folder).into_iter().inspect(|(name, test)| assert_eq!(test.name, *name)).collect()
 }
 
 #[test]
 fn tests_by_hand_have_their_states() {
-    let tests = litmus_files(&root().join("corpus/litmus"));
+    let tests = litmus_files("corpus/litmus");
     let rows = std::fs::read_to_string(root().join("corpus/litmus/states.tsv")).expect("states");
     let mut seen = BTreeSet::new();
     for row in rows.lines().skip(1) {
@@ -60,7 +51,7 @@ fn tests_by_hand_have_their_states() {
 /// Which of the named tests each model allows.
 #[test]
 fn examples_are_allowed_where_they_say() {
-    let tests = litmus_files(&root().join("examples/litmus"));
+    let tests = litmus_files("examples/litmus");
     let allowed =
         [("SB", "tso pso"), ("MP", "pso"), ("LB", ""), ("2+2W", "pso"), ("IRIW", ""), ("R", "tso pso"), ("S", "pso")];
     assert_eq!(tests.len(), 2 * allowed.len());
@@ -79,7 +70,7 @@ fn examples_are_allowed_where_they_say() {
 /// How many executions there are can be counted by hand for small tests.
 #[test]
 fn executions_are_counted() {
-    let tests = litmus_files(&root().join("examples/litmus"));
+    let tests = litmus_files("examples/litmus");
     // sc, tso, pso: satisfying the condition, and not
     for (name, expected) in [
         ("SB", [(0, 3), (1, 3), (1, 3)]),

@@ -4,6 +4,7 @@
 
 use membar_litmus::{Arch, Limits, LitmusTest, Model, Record, outcomes, outcomes_without};
 use membar_simulate::Rng;
+use membar_testkit::litmus_tests;
 use membar_testkit::relaxed::{self, Fence, Instr, Place, Program, Stored};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -186,16 +187,8 @@ fn oracle_agrees_on_aarch64() {
 }
 
 fn corpus() -> BTreeMap<String, LitmusTest> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/relaxed");
-    let paths = std::fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path());
-    let read = |path: std::path::PathBuf| {
-        let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
-        let test = LitmusTest::parse(&name, &std::fs::read(&path).expect("a file"));
-        let test = test.unwrap_or_else(|error| panic!("{}", error.render()));
-        assert_eq!(test.name, name);
-        (name, test)
-    };
-    paths.filter(|path| path.extension().is_some_and(|ending| ending == "litmus")).map(read).collect()
+    let tests = litmus_tests("corpus/relaxed");
+    tests.into_iter().inspect(|(name, test)| assert_eq!(test.name, *name)).collect()
 }
 
 /// Every test of corpus/relaxed has the states of corpus/relaxed/states.tsv; `MEMBAR_CORPUS=update` writes that file.

@@ -3,7 +3,7 @@
 
 use membar_core::AccessKind;
 use membar_litmus::{Limits, LitmusTest, Model, Spot, Transition, outcomes, way};
-use std::path::Path;
+use membar_testkit::litmus_tests;
 
 /// Makes the steps on its own machine, and returns its memory.
 fn made(test: &LitmusTest, model: Model, steps: &[Transition]) -> Vec<u64> {
@@ -38,18 +38,15 @@ fn made(test: &LitmusTest, model: Model, steps: &[Transition]) -> Vec<u64> {
 
 #[test]
 fn every_state_of_the_examples_has_a_way() {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/litmus");
     let mut states = 0;
-    for entry in std::fs::read_dir(directory).expect("examples") {
-        let path = entry.expect("an entry").path();
-        let test = LitmusTest::parse("t", &std::fs::read(&path).expect("a file")).expect("a test");
+    for (name, test) in litmus_tests("examples/litmus") {
         for model in Model::ALL {
             for state in outcomes(&test, model, &Limits::default()).states {
                 let steps = way(&test, model, &state, &Limits::default()).expect("a way");
                 let memory = made(&test, model, &steps);
                 for (location, value) in test.locations.iter().zip(&state) {
                     if let Spot::Cell(cell) = location.spot {
-                        assert_eq!(location.ty.wrap(memory[cell as usize]), *value, "{}", path.display());
+                        assert_eq!(location.ty.wrap(memory[cell as usize]), *value, "{name}");
                     }
                 }
                 states += 1;

@@ -1,4 +1,8 @@
 //! A thread of the program as a coroutine, and everything that is its own.
+//!
+//! Invariants: [`ThreadState`] is all that an execution changes about a thread besides its memory: a snapshot that copies it, the thread's stack and
+//! its thread-local variables ([`super::snapshot`]) brings the thread back. A field that is missing in [`ThreadState::copy`] would leak from one
+//! execution into the next, so `copy` takes the struct apart by name.
 
 use super::float::Control;
 use super::idle::History;
@@ -52,7 +56,7 @@ pub struct ThreadState {
     /// where it was when they were that many.
     pub private: u32,
     pub suspect: u32,
-    pub circle: Option<(usize, u64)>,
+    pub looked: Option<(usize, u64)>,
     pub was_dirty: bool,
     pub keys: Vec<usize>,
     /// Handlers of `pthread_cleanup_push`, as places to jump to.
@@ -167,7 +171,7 @@ impl ThreadState {
             written: Vec::new(),
             private: 0,
             suspect: 1000,
-            circle: None,
+            looked: None,
             was_dirty: false,
             keys: Vec::new(),
             cleanups: Vec::new(),
@@ -227,7 +231,7 @@ impl ThreadState {
             written,
             private,
             suspect,
-            circle,
+            looked,
             was_dirty,
             keys,
             cleanups,
@@ -294,7 +298,7 @@ impl ThreadState {
         self.scratch = *scratch;
         self.private = *private;
         self.suspect = *suspect;
-        self.circle = *circle;
+        self.looked = *looked;
         self.was_dirty = *was_dirty;
         self.waits = *waits;
         self.early = *early;

@@ -1,4 +1,7 @@
 //! Which function stands in for which.
+//!
+//! One table: the name that the program's object calls, and the function that runs instead. The object is linked against stubs of these names, which
+//! find their function by its place in the table ([`super::stubs`]), so names and functions are listed together.
 
 use super::{choose, libc_hooks, rust, sections, sync, tsan};
 

@@ -19,10 +19,14 @@
 //! Nothing is removed that was there before the execution began. Links are removed, not followed. What the last execution leaves stays.
 //! Where the file system does not know when files were born, nothing is removed.
 //!
-//! # Deviations
+//! # Limits
 //!
-//! Files that are opened to be overwritten, renamed or removed are not restored. Several workers run the program at the same time, and find each
-//! other's: then it is not deterministic.
+//! Files that are opened to be overwritten, renamed or removed are not restored.
+//! Several workers run the program at the same time, and find each other's files: then it is not deterministic.
+//!
+//! # Complexity
+//!
+//! A few looks at the file system for each call, and one for each thing that is removed.
 
 use std::ffi::{CStr, OsStr};
 use std::fs::{self, Metadata};

@@ -57,7 +57,8 @@ mod world;
 
 pub use facts::{Divergence, Facts};
 pub use opaque::Unseen;
-pub(crate) use program::{Native, Options};
+pub(crate) use program::Native;
+pub use program::Options;
 pub use shadow::Cell;
 pub use trace::{Located, Made, Standing, Traced, TracedStep};
 pub(crate) use trace::{barrier_of, kind_of, number_of, remedy_of};

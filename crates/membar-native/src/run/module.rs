@@ -21,7 +21,7 @@ pub struct Module {
     fini: Vec<usize>,
     /// `main`.
     pub main: usize,
-    /// A panic ends the program of Rust, whoever would catch it.
+    /// A panic ends the Rust program, even if it would be caught.
     pub aborts: bool,
     /// In the order in which the dynamic linker has them.
     pub libraries: Vec<Library>,

@@ -45,9 +45,10 @@ pub struct Options {
     pub nondet: Option<(i64, i64)>,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
-    /// See [`crate::process::Setup::own_atomics`].
+    /// Return addresses of calls that make atomic accesses of the program's own. Those of a library find the last value there is: what
+    /// their memory orders leave open is not the program's business. Empty if all accesses count.
     pub own_atomics: Vec<u32>,
-    /// Waiting loops are recognised by everything on a stack, live or not.
+    /// Waiting loops are recognised by everything on a stack, live or not: for comparison.
     pub whole_stacks: bool,
 }
 

@@ -20,7 +20,7 @@
 //! accesses of C are. If one of the accesses is atomic, the cells are made one instead: a store of 8 bytes
 //! that covers two atomic words is one store, and others may rely on that. An access to a part
 //! says which part it is ([`super::parts`]). If cells are to be accessed as a whole ([`Shadow::tears`]), only atomic accesses do that, and a plain
-//! one is a step for each cell. That adds executions in which it is half done, none under C11, where whoever sees that races with it. A plain access across a multiple of 8 bytes is two where there are atomic ones of up to 8 bytes: no cell has more than 8 because of it.
+//! one is a step for each cell. That adds executions in which it is half done, none under C11, where a thread that sees that races with it. A plain access across a multiple of 8 bytes is two where there are atomic ones of up to 8 bytes: no cell has more than 8 because of it.
 //!
 //! A thread's stack ends with the thread. So a cell there is visible as soon as another thread comes to it, and the end of the
 //! thread is a step on each of those ([`Shadow::mortal`]). The frame of `main` itself is left out: `main` seldom ends before the others.

@@ -128,14 +128,17 @@ fn vectors(save: bool) -> String {
     if !std::arch::is_x86_feature_detected!("xsave") {
         return format!("\t{} (%rsp)\n", if save { "fxsave64" } else { "fxrstor64" });
     }
+    // Registers that hold nothing, as those of AVX-512 mostly do, need not be stored; and less of the header has to be cleared.
+    let (store, cleared) =
+        if std::arch::is_x86_feature_detected!("xsavec") { ("xsavec64", 528) } else { ("xsave64", 512) };
     let mut text = format!("\tmovl ${COMPONENTS}, %eax\n\txorl %edx, %edx\n");
     if save {
         // The header, of which the instruction writes only a part.
-        for at in (512..576).step_by(8) {
+        for at in (cleared..576).step_by(8) {
             let _ = writeln!(text, "\tmovq $0, {at}(%rsp)");
         }
     }
-    let _ = writeln!(text, "\t{} (%rsp)", if save { "xsave64" } else { "xrstor64" });
+    let _ = writeln!(text, "\t{} (%rsp)", if save { store } else { "xrstor64" });
     text
 }
 

@@ -377,7 +377,7 @@ impl World {
             (thread.dirty, thread.was_dirty) = (false, false);
             // It may have been left in the middle of an instruction of assembly.
             thread.scratch = 0;
-            (thread.private, thread.suspect, thread.circle) = (0, 1000, None);
+            (thread.private, thread.suspect, thread.looked) = (0, 1000, None);
             thread.keys.clear();
             thread.written.clear();
             thread.cleanups.clear();

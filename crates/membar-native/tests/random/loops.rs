@@ -253,7 +253,8 @@ fn batch_of(compiler: &str, level: &str, from: usize, count: usize, totals: &mut
 type Found = (BTreeSet<String>, bool, u64, bool);
 
 fn explore(object: &Path, dir: &Path, program: usize, whole_stacks: bool, time: Duration) -> Found {
-    let setup = membar_native::process::Setup { whole_stacks, ..crate::setup(object, dir, program) };
+    let mut setup = crate::setup(object, dir, program);
+    setup.options.whole_stacks = whole_stacks;
     let mut session = Session::start(&setup, 1).expect("it starts");
     let settings = Settings { watching: Watching::Class, max_steps: 300, ..Settings::new(Relaxation::Tso) };
     let (stop, began) = (AtomicBool::new(false), Instant::now());

@@ -8,6 +8,7 @@ mod loops;
 mod mixed;
 mod torn;
 
+use membar_native::Options;
 use membar_native::process::{self, Setup};
 use std::path::Path;
 
@@ -27,16 +28,7 @@ fn setup(object: &Path, dir: &Path, program: usize) -> Setup {
         args: vec!["program".into(), program.to_string().into()],
         around: Default::default(),
         dir: dir.into(),
-        heap: 1 << 20,
-        volatile_atomic: false,
-        spurious_wakeups: false,
-        spurious_failures: false,
-        symmetry: true,
-        opaque_private: false,
-        nondet: None,
-        wrappers: Vec::new(),
-        own_atomics: Vec::new(),
-        whole_stacks: false,
+        options: Options { heap: 1 << 20, symmetry: true, ..Options::default() },
         show: false,
         until: None,
     }

@@ -12,7 +12,7 @@ use membar_native::Standing;
 use membar_native::build::{self, Request};
 use membar_native::session::Session;
 use membar_testkit::bytes::{Piece, ends, is_relaxed};
-use membar_verify::{Checkpoint, Effort, ErrorKind, Settings, Watching, explain_run};
+use membar_verify::{Checkpoint, Effort, ErrorKind, Found, Settings, Watching, explain_run};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -316,18 +316,9 @@ fn statuses(threads: &[Vec<Small>], pieces: &[Vec<(usize, Piece)>], machine: Rel
     statuses
 }
 
-/// What is said about this many programs is what a machine says whose buffers hold bytes, run in every way; and what is called
-/// unsafe is explained, and confirmed by the certifier's machine. Executions of the model end as those of the machine. Under C11 nothing is
-/// safe that is not under PSO.
-///
-/// With words of 16 bytes some may be left open, but nothing is said that is wrong.
-pub fn against_the_machine(programs: usize, cc: Option<&str>, wide: bool) {
-    if let Some(cc) = cc
-        && std::process::Command::new(cc).arg("--version").output().is_err()
-    {
-        println!("{cc} is not installed: mixed sizes were not compiled with it");
-        return;
-    }
+/// Random programs, and one in C that runs the one of them that its argument says; a number that is larger by how many there are asks for an
+/// exit status that tells what was read.
+fn random(programs: usize, wide: bool) -> (Vec<Vec<Vec<Small>>>, String) {
     let mut source = String::from("#include <pthread.h>\n#include <stdint.h>\n#include <stdlib.h>\n");
     source.push_str("static unsigned char u[16] __attribute__((aligned(16)));\nstatic volatile uint64_t sums[3];\n");
     let mut all: Vec<Vec<Vec<Small>>> = Vec::new();
@@ -361,6 +352,35 @@ pub fn against_the_machine(programs: usize, cc: Option<&str>, wide: bool) {
     source.push_str("  } for (int i = 0; i < n; i++) pthread_join(p[i], 0);\n");
     let _ = writeln!(source, "  if (which < {programs}) return 0;");
     source.push_str("  return (5 * sums[0] + 7 * sums[1] + 11 * sums[2]) % 251 + 1; }\n");
+    (all, source)
+}
+
+/// Whether the certifier's machine confirms a violation. Nothing if it cannot be explained.
+fn confirms(session: &mut Session, machine: Relaxation, violation: &Found) -> Option<bool> {
+    let traced = session.trace(&violation.schedule.0).expect("it runs");
+    let steps: Vec<_> = traced.steps.iter().map(|step| step.made.performed()).collect();
+    let next = match &traced.threads[violation.thread as usize] {
+        Standing::Access(step, _) => Some(step.made.performed().access),
+        _ => None,
+    };
+    let explained = explain_run(&steps, next, violation)?;
+    let (run, claims) = (explained.steps(), explained.claims());
+    Some(replay::confirms(&mut session.remote(), machine, &run, &claims))
+}
+
+/// What is said about this many programs is what a machine says whose buffers hold bytes, run in every way; and what is called
+/// unsafe is explained, and confirmed by the certifier's machine. Executions of the model end as those of the machine. Under C11 nothing is
+/// safe that is not under PSO.
+///
+/// With words of 16 bytes some may be left open, but nothing is said that is wrong.
+pub fn against_the_machine(programs: usize, cc: Option<&str>, wide: bool) {
+    if let Some(cc) = cc
+        && std::process::Command::new(cc).arg("--version").output().is_err()
+    {
+        println!("{cc} is not installed: mixed sizes were not compiled with it");
+        return;
+    }
+    let (all, source) = random(programs, wide);
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("machine.c");
     std::fs::write(&file, &source).expect("writable");
@@ -400,18 +420,9 @@ pub fn against_the_machine(programs: usize, cc: Option<&str>, wide: bool) {
             relaxed[model] += usize::from(truth);
             let mut any = false;
             for violation in &found.seen.violations {
-                let traced = session.trace(&violation.schedule.0).expect("it runs");
-                let steps: Vec<_> = traced.steps.iter().map(|step| step.made.performed()).collect();
-                let next = match &traced.threads[violation.thread as usize] {
-                    Standing::Access(step, _) => Some(step.made.performed().access),
-                    _ => None,
-                };
-                let explained = explain_run(&steps, next, violation);
-                let explained =
-                    explained.unwrap_or_else(|| panic!("program {i} under {name} is not explained: {text:#?}"));
-                let (run, claims) = (explained.steps(), explained.claims());
-                let confirmed = replay::confirms(&mut session.remote(), machine, &run, &claims);
-                assert!(confirmed || wide, "program {i} under {name}: {text:#?}\n{violation:?}\n{explained:#?}");
+                let confirmed = confirms(&mut session, machine, violation)
+                    .unwrap_or_else(|| panic!("program {i} under {name} is not explained: {text:#?}"));
+                assert!(confirmed || wide, "program {i} under {name}: {text:#?}\n{violation:?}");
                 assert!(!confirmed || truth, "program {i} under {name}: {text:#?}");
                 any |= confirmed;
             }

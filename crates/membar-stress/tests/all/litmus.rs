@@ -3,25 +3,11 @@
 use membar_litmus::{Limits, LitmusTest, Model, outcomes};
 use membar_stress::litmus::{Amount, Histogram, Settings, run};
 use membar_stress::{Cores, Engine, Error};
+use membar_testkit::litmus_tests;
 use std::time::Duration;
 
 fn parse(text: &str) -> LitmusTest {
     LitmusTest::parse("test.litmus", text.as_bytes()).unwrap()
-}
-
-/// The tests of the repository.
-fn corpus() -> Vec<LitmusTest> {
-    let mut tests = Vec::new();
-    for folder in ["litmus", "native"] {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(folder);
-        let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        files.retain(|file| file.extension().is_some_and(|extension| extension == "litmus"));
-        files.sort();
-        let test =
-            |file: &std::path::PathBuf| LitmusTest::parse(&file.display().to_string(), &std::fs::read(file).unwrap());
-        tests.extend(files.iter().map(|file| test(file).unwrap()));
-    }
-    tests
 }
 
 const SB: &str = "X86 SB\n{ }\n P0 | P1 ;\n MOV [x],$1 | MOV [y],$1 ;\n MOV EAX,[y] | MOV EAX,[x] ;\n\
@@ -66,7 +52,7 @@ fn store_buffering_shows() {
 #[test]
 fn nothing_shows_that_tso_forbids() {
     let (mut ran, mut seen) = (0, 0);
-    for test in corpus() {
+    for (_, test) in ["corpus/litmus", "corpus/native"].into_iter().flat_map(litmus_tests) {
         let tso = outcomes(&test, Model::Tso, &Limits::default());
         if !tso.complete || tso.crash.is_some() {
             continue;

@@ -6,13 +6,13 @@ use membar_core::{Access, GraphModel, Performed, ProgramModel, Rng, WeakStep};
 use membar_explore::{
     Awaited, Counts, End, Fault, GraphTask, Graphs, Next, Observer, Program, Step, Waiting, WeakExecution,
 };
-use membar_litmus::{Cell, Code, Interpreter, Limits as Steps, LitmusTest, Model as Named, is_loop_free, outcomes};
+use membar_litmus::{Cell, Code, Interpreter, Limits as Steps, Model as Named, is_loop_free, outcomes};
 use membar_testkit::graphs::{GaveUp, Limits, Model, count_awaiting, count_blocking};
+use membar_testkit::litmus_tests;
 use membar_testkit::random::{Knobs, random_program};
 use membar_testkit::shorthand::{Counted, counted, litmus};
 use membar_verify::{Races, Settings, verify};
 use std::collections::{BTreeSet, HashSet};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -159,17 +159,10 @@ fn counted_programs() {
 /// The litmus tests of the corpus end as `membar-litmus` says; and robust ones are those of which all graphs are SC.
 #[test]
 fn oracle_corpus() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let named = [Named::Sc, Named::Tso, Named::Pso, Named::C11];
     let (mut compared, mut weak) = (0, 0);
     for folder in ["corpus/litmus", "corpus/native", "examples/litmus"] {
-        for file in std::fs::read_dir(root.join(folder)).expect("a folder of tests") {
-            let path = file.expect("a file").path();
-            if path.extension().is_none_or(|ending| ending != "litmus") {
-                continue;
-            }
-            let name = path.display().to_string();
-            let test = LitmusTest::parse(&name, &std::fs::read(&path).expect("a test")).expect("a test");
+        for (name, test) in litmus_tests(folder) {
             let code = Arc::new(test.code.clone());
             for (&(model, _), named) in MODELS.iter().zip(named) {
                 let expected = outcomes(&test, named, &Steps::default());

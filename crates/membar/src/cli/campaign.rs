@@ -196,8 +196,8 @@ pub struct Stress {
     #[arg(value_name = "TEST")]
     pub files: Vec<PathBuf>,
 
-    /// Memory model: a built-in name or the path of a .toml file; for litmus tests sc, tso or pso [default: this machine's,
-    /// tso on x86, wmo elsewhere]
+    /// Memory model: a built-in name or the path of a .toml file; for litmus tests a model of their dialect
+    /// [default: this machine's, tso on x86, wmo elsewhere]
     #[arg(short, long, value_name = "MODEL")]
     pub model: Option<String>,
 

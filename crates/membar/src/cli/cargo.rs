@@ -12,10 +12,10 @@ use std::path::PathBuf;
     after_help = "\
 Examples:
   cargo membar test                            every test of the package, in all its executions
-  cargo membar test queue::                    those whose names have this in them
+  cargo membar test queue::                    those with this in their names
   cargo membar test --test spsc --model all    the tests of tests/spsc.rs, under every model
   cargo membar run --example demo -- 2 items   a program, with its arguments
-  cargo membar setup                           builds the standard library now, and not when it is first needed
+  cargo membar setup                           build the standard library now, not at first use
 
 Exit codes: as those of `membar verify`."
 )]
@@ -31,7 +31,7 @@ pub enum CargoCommand {
     #[command(after_help = "\
 Examples:
   cargo membar test                            every test of the package, in all its executions
-  cargo membar test queue:: --model all        those whose names have this in them, under every model")]
+  cargo membar test queue:: --model all        those with this in their names, all models")]
     Test(Box<CargoTest>),
     /// Verify a program or an example of a package
     #[command(after_help = "\

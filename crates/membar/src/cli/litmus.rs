@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  membar litmus SB.litmus                      tso is the default model, rvwmo for RISCV, armv8 for AArch64
+  membar litmus SB.litmus                      under the model of its machine
   membar litmus --model sc,pso tests/          every .litmus file in a directory, one log per model
   membar litmus @all                           the files that the file `all` names, one per line
   membar litmus --html report.html SB.litmus   also a page: states by model, with runs

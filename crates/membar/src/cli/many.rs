@@ -143,7 +143,7 @@ pub struct MergeArgs {
 Examples:
   membar status night                       shards done, findings, stragglers
   watch membar status night
-  membar status night --html status.html    a page that reloads itself; write it again to bring it up to date
+  membar status night --html status.html    a page that reloads itself; repeat this to update it
   membar status night --format json
 
 Exit codes: 0 complete, 3 not complete, 2 bad usage.")]

@@ -180,11 +180,7 @@ fn answer(args: &Litmus, path: &Path, (models, all): (&[Model], Option<&[Model]>
     let mut answer = Answer::default();
     let file = shown_name(path);
     let started = Instant::now();
-    let bytes = match is_source(path) && path.exists() {
-        true => Err(Error::whole_file(ErrorKind::NotLitmus, &file)),
-        false => read(path),
-    };
-    let test = match bytes.and_then(|bytes| LitmusTest::parse(&file, &bytes)) {
+    let test = match read_test(path, &file) {
         Ok(test) => test,
         Err(error) => {
             (answer.bad, answer.unreadable) = (true, true);
@@ -281,6 +277,15 @@ fn shown(
     (Shown { asked, others, way }, known)
 }
 
+/// The test in a file of this name.
+pub fn read_test(path: &Path, file: &str) -> Result<LitmusTest, Error> {
+    if is_source(path) && path.exists() {
+        return Err(Error::whole_file(ErrorKind::NotLitmus, file));
+    }
+    LitmusTest::parse(file, &read(path)?)
+}
+
+/// The text of a test, from standard input if its name is `-`.
 pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
     let limit = membar::litmus::FILE_LIMIT as u64 + 1;
     let mut bytes = Vec::new();

@@ -174,6 +174,9 @@ impl Subject for Litmus {
         let mut verification = LitmusVerification::new(checkpoint, self.program(), effort);
         while !verification.is_done() {
             verification.advance(stop);
+            if verification.is_foreign() {
+                return Err(Failure::foreign());
+            }
             if !shown(&verification, &|| serde_json::Value::Null, go_on) {
                 break;
             }

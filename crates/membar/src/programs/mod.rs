@@ -1,4 +1,4 @@
-//! The inputs that can be verified: litmus tests and C and C++ programs, and what is needed of each of them.
+//! The inputs that can be verified: litmus tests and programs in C, C++ and Rust, and what is needed of each of them.
 
 mod litmus;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]

@@ -198,6 +198,58 @@ pub fn verify_explored(
     }
 }
 
+/// Where a search begins: at the start of the program, or where an earlier one stopped.
+struct Start {
+    fingerprint: u64,
+    checkpoint: Checkpoint,
+    /// Of the search among the executions of each model.
+    weak: Vec<Checkpoint>,
+    /// Seconds spent before.
+    before: f64,
+    began: Instant,
+    deadline: Option<Instant>,
+}
+
+impl Start {
+    fn new<S: Subject>(
+        subject: &mut S,
+        options: &VerifyOptions,
+        given: Option<&Explored>,
+        began: Instant,
+    ) -> Result<Start, Failure> {
+        let settings = options.settings();
+        let fingerprint = subject.fingerprint();
+        let (mut checkpoint, mut before, mut weak) = (Checkpoint::new(settings), 0.0, Vec::new());
+        if let Some(path) = &options.resume
+            && let Some(saved) = resume::load(path, fingerprint, settings)?
+        {
+            if !subject.know(saved.facts, 0) {
+                return Err(resume::no_state(path));
+            }
+            (checkpoint, before, weak) = (saved.checkpoint, saved.seconds, saved.weak);
+        }
+        if let Some(given) = given {
+            before = given.seconds;
+        }
+        let deadline = options.time.and_then(|time| began.checked_add(time));
+        Ok(Start { fingerprint, checkpoint, weak, before, began, deadline })
+    }
+
+    /// Seconds spent so far.
+    fn seconds(&self) -> f64 {
+        self.before + self.began.elapsed().as_secs_f64()
+    }
+}
+
+fn effort(options: &VerifyOptions) -> Effort {
+    Effort {
+        jobs: options.jobs,
+        max_executions: options.max_executions.unwrap_or(u64::MAX),
+        stop_at_first: options.stop_at_first,
+        ..Effort::default()
+    }
+}
+
 fn explored<S: Subject>(
     subject: &mut S,
     options: &VerifyOptions,
@@ -208,30 +260,68 @@ fn explored<S: Subject>(
     if let Some(failure) = options.models.iter().find_map(|model| subject.refuses(model)) {
         return Err(failure);
     }
-    let name = subject.name().to_owned();
     let mut said = Vec::new();
     say(&subject.about(0.0).notes, &mut said, listener);
-    let began = Instant::now();
-    let (mut checkpoint, mut before, mut weak_before) = (Checkpoint::new(settings), 0.0, Vec::new());
-    let fingerprint = subject.fingerprint();
-    if let Some(path) = &options.resume
-        && let Some(saved) = resume::load(path, fingerprint, settings)?
-    {
-        if !subject.know(saved.facts, 0) {
-            return Err(resume::no_state(path));
+    let mut start = Start::new(subject, options, given.as_ref(), Instant::now())?;
+    let mut weak = std::mem::take(&mut start.weak);
+    let mut sampling = Sampling::new(options);
+    let elsewhere = given.as_ref().and_then(|given| given.shard.cost.clone());
+    let (mut checkpoint, stopped) = search(subject, options, given, &start, &mut sampling, listener)?;
+    let interrupted = stopped == Some(INTERRUPTED) && options.keep && options.resume.is_none();
+    let kept = interrupted.then(|| {
+        let (facts, seconds) = (subject.facts(), start.seconds());
+        let state = resume::State { checkpoint: checkpoint.clone(), weak: Vec::new(), facts, seconds };
+        resume::keep(start.fingerprint, &state)
+    });
+    let sampled = sampling.add_to(&mut checkpoint, subject, settings, effort(options), interrupt)?;
+    checkpoint.seen.errors.retain(|error| !subject.is_assumption(error));
+    let seconds = start.seconds();
+    let about = subject.about(start.began.elapsed().as_secs_f64());
+    let executed: Vec<NoteRef> = about.notes.iter().filter(|note| note.kind == NoteKind::Assembly).cloned().collect();
+    say(&executed, &mut said, listener);
+    let facts = subject.facts();
+    let keep = |checkpoint: &Checkpoint, weak: Vec<Checkpoint>| match &options.resume {
+        Some(path) => {
+            let state = resume::State { checkpoint: checkpoint.clone(), weak, facts: facts.clone(), seconds };
+            resume::save(path, start.fingerprint, &state)
         }
-        (checkpoint, before, weak_before) = (saved.checkpoint, saved.seconds, saved.weak);
-    }
-    if let Some(given) = &given {
-        before = given.seconds;
-    }
-    let effort = Effort {
-        jobs: options.jobs,
-        max_executions: options.max_executions.unwrap_or(u64::MAX),
-        stop_at_first: options.stop_at_first,
-        ..Effort::default()
+        None => Ok(()),
     };
-    let deadline = options.time.and_then(|time| began.checked_add(time));
+    keep(&checkpoint, weak.clone())?;
+    let kept = kept.and_then(Result::ok);
+    if let Some(path) = &kept {
+        listener.kept(path, &about.command.program);
+    }
+    let deadline = start.deadline;
+    let done = Done { checkpoint, stopped, sampled, kept, deadline, seconds, elsewhere };
+    let mut reports = reports(subject, options, &done, (&mut weak, listener))?;
+    keep(&done.checkpoint, weak)?;
+    // Only now: the search for fences leaves some in the program, and nothing is explained there.
+    for (report, model) in reports.iter_mut().zip(options.models.iter()) {
+        repair(subject, &done.checkpoint.under(model), report, options, deadline, listener);
+    }
+    let mut files = subject.files();
+    files.extend(reports.iter().flat_map(|report| &report.violations).flat_map(allow::files));
+    let allows: Vec<_> = allow::all(&files, &options.allow).into_iter().map(|allow| allow.told).collect();
+    VerifyReport::note_unneeded(&mut reports, &allows);
+    Ok(reports)
+}
+
+/// Explores until all is done or a limit is reached, with a short time of sampling if it takes long. Also why it stopped early, if it did.
+fn search<S: Subject>(
+    subject: &mut S,
+    options: &VerifyOptions,
+    given: Option<Explored>,
+    start: &Start,
+    sampling: &mut Sampling,
+    listener: &dyn Listener,
+) -> Result<(Checkpoint, Option<&'static str>), Failure> {
+    const FIRST: &str = "stopped at the first finding (--stop-at-first)";
+    const MISSING: &str = "parts are missing (membar work)";
+    const LATE: &str = "the time limit was reached (--time)";
+    let (settings, effort, interrupt) = (options.settings(), effort(options), &options.interrupt);
+    let &Start { fingerprint, deadline, began, .. } = start;
+    let name = subject.name().to_owned();
     let mut saved = Instant::now();
     let (mut stopped, mut failed) = (None, None);
     // What violations lead to is looked for in the last quarter.
@@ -241,9 +331,6 @@ fn explored<S: Subject>(
         let spare = if asked { spare } else { Duration::ZERO };
         deadline.is_some_and(|deadline| Instant::now() + spare >= deadline)
     };
-    const FIRST: &str = "stopped at the first finding (--stop-at-first)";
-    const MISSING: &str = "parts are missing (membar work)";
-    const LATE: &str = "the time limit was reached (--time)";
     // A round takes milliseconds, but with many steps an execution may take long: the flag stops it on time.
     let watchdog = Watchdog::new(deadline, interrupt);
     let mut go_on = |round: &Round<'_>| {
@@ -258,25 +345,19 @@ fn explored<S: Subject>(
         if let Some(path) = &options.resume
             && (stopped.is_some() || saved.elapsed() > CHECKPOINT)
         {
-            let seconds = before + began.elapsed().as_secs_f64();
-            let state =
-                resume::State { checkpoint: (round.checkpoint)(), weak: Vec::new(), facts: (round.facts)(), seconds };
+            let (checkpoint, facts, seconds) = ((round.checkpoint)(), (round.facts)(), start.seconds());
+            let state = resume::State { checkpoint, weak: Vec::new(), facts, seconds };
             failed = resume::save(path, fingerprint, &state).err();
             saved = Instant::now();
         }
         listener.progress(&|| now(&name, round, options, began.elapsed().as_secs_f64()));
         stopped.is_none() && failed.is_none() && round.seen.limit().is_none()
     };
-    let mut sampling = Sampling::new(options);
     let is_given = given.is_some();
-    let elsewhere = given.as_ref().and_then(|given| given.shard.cost.clone());
-    let mut missing = false;
+    let missing = given.as_ref().is_some_and(|given| given.missing);
     let mut explored = match given {
-        Some(given) => {
-            missing = given.missing;
-            given.enter(subject)
-        }
-        None => subject.explore(checkpoint, effort, &[], &watchdog.stop, &mut |round: &Round<'_>| {
+        Some(given) => given.enter(subject),
+        None => subject.explore(start.checkpoint.clone(), effort, &[], &watchdog.stop, &mut |round: &Round<'_>| {
             go_on(round) && !sampling.is_due(round)
         }),
     };
@@ -295,7 +376,7 @@ fn explored<S: Subject>(
         }
     }
     listener.rest();
-    let mut checkpoint = explored?;
+    let checkpoint = explored?;
     if let Some(failure) = failed {
         return Err(failure);
     }
@@ -308,43 +389,7 @@ fn explored<S: Subject>(
             () => LATE,
         });
     }
-    let interrupted = stopped == Some(INTERRUPTED) && options.keep && options.resume.is_none();
-    let kept = interrupted.then(|| {
-        let seconds = before + began.elapsed().as_secs_f64();
-        let state = resume::State { checkpoint: checkpoint.clone(), weak: Vec::new(), facts: subject.facts(), seconds };
-        resume::keep(fingerprint, &state)
-    });
-    let sampled = sampling.add_to(&mut checkpoint, subject, settings, effort, interrupt)?;
-    checkpoint.seen.errors.retain(|error| !subject.is_assumption(error));
-    let seconds = before + began.elapsed().as_secs_f64();
-    let about = subject.about(began.elapsed().as_secs_f64());
-    let executed: Vec<NoteRef> = about.notes.iter().filter(|note| note.kind == NoteKind::Assembly).cloned().collect();
-    say(&executed, &mut said, listener);
-    let facts = subject.facts();
-    let keep = |checkpoint: &Checkpoint, weak: Vec<Checkpoint>| match &options.resume {
-        Some(path) => {
-            let state = resume::State { checkpoint: checkpoint.clone(), weak, facts: facts.clone(), seconds };
-            resume::save(path, fingerprint, &state)
-        }
-        None => Ok(()),
-    };
-    keep(&checkpoint, weak_before.clone())?;
-    let kept = kept.and_then(Result::ok);
-    if let Some(path) = &kept {
-        listener.kept(path, &about.command.program);
-    }
-    let done = Done { checkpoint, stopped, sampled, kept, deadline, seconds, elsewhere };
-    let mut reports = reports(subject, options, &done, (&mut weak_before, listener))?;
-    keep(&done.checkpoint, weak_before)?;
-    // Only now: the search for fences leaves some in the program, and nothing is explained there.
-    for (report, model) in reports.iter_mut().zip(options.models.iter()) {
-        repair(subject, &done.checkpoint.under(model), report, options, deadline, listener);
-    }
-    let mut files = subject.files();
-    files.extend(reports.iter().flat_map(|report| &report.violations).flat_map(allow::files));
-    let allows: Vec<_> = allow::all(&files, &options.allow).into_iter().map(|allow| allow.told).collect();
-    VerifyReport::note_unneeded(&mut reports, &allows);
-    Ok(reports)
+    Ok((checkpoint, stopped))
 }
 
 /// An answer for each model.

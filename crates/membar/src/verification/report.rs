@@ -105,6 +105,52 @@ fn errors<S: Subject>(subject: &mut S, checkpoint: &Checkpoint) -> Result<(Vec<E
     Ok((errors, unexplained))
 }
 
+/// The same reason, with findings for whose explanation there was no time, and violations whose executions are too long.
+fn with_unexplained(incomplete: Option<String>, late: usize, long: usize) -> Option<String> {
+    let incomplete = match late {
+        0 => incomplete,
+        n => {
+            let why = incomplete.unwrap_or_else(|| "the time limit was reached (--time)".into());
+            Some(format!("{why}; {} could not be explained in time", count(n, "finding")))
+        }
+    };
+    match long {
+        0 => incomplete,
+        n => {
+            let more = format!(
+                "{} in executions of more than {} accesses could not be confirmed: a test with fewer rounds can be",
+                count(n, "violation"),
+                rc11::MOST
+            );
+            Some(incomplete.map_or(more.clone(), |why| format!("{why}; {more}")))
+        }
+    }
+}
+
+/// What is left of the findings once they are in words.
+struct Left {
+    errors: bool,
+    violations: bool,
+    /// Some violations are not allowed.
+    counts: bool,
+}
+
+/// The verdict of an exploration, given what is left of its findings. `is_all`: all was explored, and all that was found was explained.
+fn verdict(explored: Verdict, left: Left, is_all: bool, bytes: bool) -> Verdict {
+    match explored {
+        // Of what was found nothing may be left.
+        Verdict::Error if left.errors => Verdict::Error,
+        Verdict::Error | Verdict::Unsafe if left.counts => Verdict::Unsafe,
+        // All of them are allowed.
+        Verdict::Unsafe if left.errors => Verdict::Error,
+        Verdict::Unsafe if left.violations && is_all => Verdict::Safe,
+        // They need words to be one location; if their bytes are, there are none (`membar-monitor/src/c11/mixed.rs`).
+        Verdict::Unsafe if bytes && is_all => Verdict::Safe,
+        Verdict::Error | Verdict::Unsafe => Verdict::Undecided,
+        verdict => verdict,
+    }
+}
+
 /// The report on an exploration, complete or not.
 pub fn report<S: Subject>(
     subject: &mut S,
@@ -123,38 +169,12 @@ pub fn report<S: Subject>(
     unexplained += left;
     allow::mark(&mut violations, allows);
     let mut counts = violations.iter().any(|violation| violation.allowed.is_empty());
-    let incomplete = match unexplained {
-        0 => incomplete,
-        n => {
-            let why = incomplete.unwrap_or_else(|| "the time limit was reached (--time)".into());
-            Some(format!("{why}; {} could not be explained in time", count(n, "finding")))
-        }
-    };
-    let incomplete = match long {
-        0 => incomplete,
-        n => {
-            let more = format!(
-                "{} in executions of more than {} accesses could not be confirmed: a test with fewer rounds can be",
-                count(n, "violation"),
-                rc11::MOST
-            );
-            Some(incomplete.map_or(more.clone(), |why| format!("{why}; {more}")))
-        }
-    };
+    let incomplete = with_unexplained(incomplete, unexplained, long);
     unexplained += long;
     let bytes = model == ProgramModel::C11 && subject.has_parts();
-    let mut verdict = match checkpoint.verdict() {
-        // Of what was found nothing may be left.
-        Verdict::Error if !errors.is_empty() => Verdict::Error,
-        Verdict::Error | Verdict::Unsafe if counts => Verdict::Unsafe,
-        // All of them are allowed.
-        Verdict::Unsafe if !errors.is_empty() => Verdict::Error,
-        Verdict::Unsafe if !violations.is_empty() && checkpoint.is_complete() && unexplained == 0 => Verdict::Safe,
-        // They need words to be one location; if their bytes are, there are none (`membar-monitor/src/c11/mixed.rs`).
-        Verdict::Unsafe if bytes && checkpoint.is_complete() && unexplained == 0 => Verdict::Safe,
-        Verdict::Error | Verdict::Unsafe => Verdict::Undecided,
-        verdict => verdict,
-    };
+    let is_all = checkpoint.is_complete() && unexplained == 0;
+    let left = Left { errors: !errors.is_empty(), violations: !violations.is_empty(), counts };
+    let mut verdict = verdict(checkpoint.verdict(), left, is_all, bytes);
     let About { compiler, mut notes, statistics, command, symmetric } = about;
     // It matters to who relies on the rest; whether violations harm is not known yet.
     notes.retain(|note| note.kind != NoteKind::Untried || verdict == Verdict::Safe || !violations.is_empty());

@@ -34,6 +34,11 @@ pub struct Shard {
 const SMALLEST: u64 = 512;
 /// A part that has this many times its size gives back what is left of it.
 const MOST: u64 = 2;
+/// Executions after which a part of this size does so.
+fn most(size: u64) -> u64 {
+    MOST.saturating_mul(size.max(1))
+}
+
 /// New parts that one is split into if their size is not known.
 const PIECES: usize = 4;
 
@@ -88,6 +93,15 @@ impl Explored {
     }
 }
 
+/// Refuses another program, or another way to verify it.
+fn same_search<S: Subject>(subject: &S, shard: &Shard, options: &VerifyOptions) -> Result<(), Failure> {
+    let (settings, strategy) = (shard.checkpoint.settings, shard.checkpoint.search.strategy());
+    if settings != options.settings() || strategy != settings.strategy {
+        return Err(Failure::Usage("error: the shard is not one of this command\n = help: make the plan again".into()));
+    }
+    same(subject, shard.fingerprint)
+}
+
 /// Refuses another program.
 fn same<S: Subject>(subject: &S, fingerprint: u64) -> Result<(), Failure> {
     if subject.fingerprint() == fingerprint {
@@ -95,7 +109,7 @@ fn same<S: Subject>(subject: &S, fingerprint: u64) -> Result<(), Failure> {
     }
     let help = "install the same compiler and libraries, or build the program once with `membar cc` and verify that";
     Err(Failure::Usage(format!(
-        "error: {} is built into another program here than where the plan was made\n = help: {help}",
+        "error: {} compiles to a different program here than where the plan was made\n = help: {help}",
         crate::report::safe(subject.name())
     )))
 }
@@ -198,14 +212,14 @@ fn weigh<S: Subject>(
     options: &VerifyOptions,
     interrupt: &Interrupt,
 ) -> Result<Shard, Failure> {
-    same(subject, shard.fingerprint)?;
+    same_search(subject, &shard, options)?;
     let Some(size) = shard.size else { return Ok(shard) };
     if !shard.facts.is_null() && !subject.know(shard.facts.clone(), 0) {
         return Ok(shard);
     }
     let watchdog = super::watchdog::Watchdog::new(None, interrupt);
     let effort =
-        Effort { jobs: options.jobs, max_runs: MOST * size, manner: Manner::Weigh { complete }, ..Effort::default() };
+        Effort { jobs: options.jobs, max_runs: most(size), manner: Manner::Weigh { complete }, ..Effort::default() };
     let weighed = subject.explore(shard.checkpoint.clone(), effort, &[], &watchdog.stop, &mut |_| false)?;
     if subject.facts() == shard.facts {
         shard.checkpoint = weighed;
@@ -220,15 +234,15 @@ fn run<S: Subject>(
     time: Option<Duration>,
     interrupt: &Interrupt,
 ) -> Result<Explores, Failure> {
+    same_search(subject, &shard, options)?;
     let Shard { fingerprint, facts, checkpoint, size, .. } = shard;
-    same(subject, fingerprint)?;
     if !facts.is_null() && !subject.know(facts.clone(), 0) {
         return Err(Failure::Usage("error: the shard does not say what is known about the program".into()));
     }
     let deadline = time.and_then(|time| Instant::now().checked_add(time));
     let watchdog = super::watchdog::Watchdog::new(deadline, interrupt);
     let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    let most = size.map_or(u64::MAX, |size| MOST * size);
+    let most = size.map_or(u64::MAX, most);
     let (jobs, stop_at_first) = (options.jobs, options.stop_at_first);
     let effort = Effort { jobs, stop_at_first, max_runs: most, ..Effort::default() };
     let mut asked = Instant::now();

@@ -172,3 +172,33 @@ fn limits_are_explained_where_they_are_wrong() {
         assert!(ran.err.contains(says), "{}", ran.err);
     }
 }
+
+/// Recordings with one-bit values, of a machine that was right, are hard: the answer comes on time, and memory stays small.
+#[cfg(target_os = "linux")]
+#[test]
+fn one_bit_values_take_neither_all_memory_nor_longer_than_they_may() {
+    let (mut seed, mut memory) = (1u64, [0; 8]);
+    let mut random = |n: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % n
+    };
+    let mut trace = String::new();
+    for _ in 0..131_072 {
+        let (thread, addr) = (random(16), random(8));
+        let value = &mut memory[addr as usize];
+        trace += &if random(2) == 0 {
+            *value = random(2);
+            format!("{thread}: x{addr} := {value}\n")
+        } else {
+            format!("{thread}: x{addr} == {value}\n")
+        };
+    }
+    trace += "check\n";
+    let files = Files::new(&[("t.trace", trace.as_bytes())]);
+    let began = std::time::Instant::now();
+    let line = format!("ulimit -v 2000000; {} check t.trace --model sc --time 3s", env!("CARGO_BIN_EXE_membar"));
+    let ran = std::process::Command::new("sh").args(["-c", &line]).current_dir(files.path("")).output().unwrap();
+    let out = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.code() == Some(3) && out.contains("The time limit passed"), "{ran:?}");
+    assert!(began.elapsed().as_secs() < 30, "{:?}", began.elapsed());
+}

@@ -100,6 +100,22 @@ fn the_standard_library_is_quiet() {
     }
 }
 
+/// What the library's own memory orders leave open is another question: the state of a search that leaves it out does not answer it.
+#[test]
+fn a_state_is_not_resumed_with_the_library_included() {
+    if skipped() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let (source, state) = (directory.path().join("p.rs"), directory.path().join("state"));
+    std::fs::write(&source, "fn main() { std::thread::spawn(|| ()).join().unwrap(); }\n").expect("written");
+    let (source, state) = (source.to_str().expect("UTF-8"), state.to_str().expect("UTF-8"));
+    assert_eq!(run(&["verify", source, "--resume", state]).code, 0);
+    assert_eq!(run(&["verify", source, "--resume", state]).code, 0);
+    let ran = run(&["verify", source, "--include-std", "--resume", state]);
+    assert!(ran.code == 2 && ran.err.contains("belongs to another program"), "{}{}", ran.out, ran.err);
+}
+
 #[test]
 fn a_violation_is_told_in_words_of_rust() {
     if skipped() {

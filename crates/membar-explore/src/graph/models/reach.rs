@@ -83,6 +83,23 @@ pub fn successor<'a>(graph: &'a Graph, id: u32, event: &Event) -> Option<&'a u32
     }
 }
 
+/// Whether a write of another thread that comes after the event's place in co is in its past.
+#[inline]
+pub fn is_overtaken(graph: &Graph, id: u32) -> bool {
+    let event = graph.event(id);
+    let addr = event.access.addr;
+    let place = match event.what {
+        What::Read => graph.position(addr, event.source),
+        What::Write => graph.position(addr, id),
+        What::Choice | What::Wait => return false,
+    };
+    let past = graph.past(id);
+    graph.co(addr)[place..].iter().any(|&write| {
+        let write = graph.event(write);
+        write.thread != event.thread && past[write.thread as usize] > write.index
+    })
+}
+
 /// Whether the event does not contradict earlier ones of its thread and address.
 pub fn coheres(graph: &Graph, id: u32) -> bool {
     let event = graph.event(id);

@@ -4,6 +4,9 @@
 //!   operation, one that fails included, is ordered with everything.
 //! * rfe is rf between different threads, or with an interlocked operation at either end: a thread that reads what is in its own buffer
 //!   learns nothing about memory.
+//!
+//! A path of po ∪ rf from a write to an event of another thread is one of ppo ∪ rfe: it comes to each thread at a read, which ppo puts
+//! before all that follows, and leaves the first one at a write, which ppo puts behind the one that it begins with.
 
 use super::Reach;
 use crate::graph::graph::{Event, Graph};

@@ -1,4 +1,11 @@
 //! Time, random numbers, and what else the system is asked for: the same in every execution, or refused.
+//!
+//! Time: a thread sees a millisecond pass when it looks, and each time it looks again as much as had passed before, up to a year. So a
+//! loop that waits for a deadline comes to it after a few looks. A thread that has looked for years, and goes on, looks at nothing but how time
+//! passes: from then on time is not part of what it knows, and a loop that only looks is a waiting loop.
+//!
+//! A thread that sleeps, or waits until time is up, sees that much pass when it looks next; so does a thread that joins it. Until then its sleep is
+//! not part of what it knows: a loop that only sleeps is a waiting loop.
 
 use super::*;
 use crate::run::access::Event;
@@ -6,13 +13,6 @@ use crate::run::layout::{RANDOM, RANDOM_48};
 use crate::run::tsan::barrier;
 use membar_core::{Barrier, Rng};
 use std::ffi::CString;
-
-// Time: a thread sees a millisecond pass when it looks, and each time it looks again as much as had passed before, up to a year. So a
-// loop that waits for a deadline comes to it after a few looks. Whoever has looked for years, and goes on, looks at nothing but how time
-// passes: from then on it is not part of what the thread knows, and a loop that only looks is a waiting loop.
-//
-// A thread that sleeps, or waits until time is up, sees that much pass when it looks next; so does who joins it. Until then its sleep is not part of
-// what it knows: a loop that only sleeps is a waiting loop.
 
 const EPOCH: u64 = 1_000_000_000;
 const MILLISECOND: u64 = 1_000_000;

@@ -2,6 +2,16 @@
 //!
 //! Everything is found in the file, so it is the same in every process, whatever has been done to the memory it was
 //! loaded to. Addresses are the linker's.
+//!
+//! # Guarantees
+//!
+//! What is not known is taken for the worst: code without a symbol is nobody's function, a call that is not understood may do anything, and
+//! if the tables of exceptions cannot be read, every function may catch one. A symbol with the name of a hook is that hook only if its code is
+//! the stub's.
+//!
+//! # Complexity
+//!
+//! Loading is linear in the file, apart from sorting its symbols; each question is a search among those.
 
 use super::super::hooks::NAMES;
 use super::super::layout::TABLE;

@@ -9,9 +9,20 @@
 //! An address in the frame *escapes* if somebody may use it in a way that is not followed here: it is passed to a function, stored
 //! outside of the frame, or calculated with. From then on any code may access the frame.
 //!
+//! # Invariants
+//!
+//! A value only loses knowledge when states are joined: from what is known to [`Value::Other`] or [`Value::Maybe`], and never from an address
+//! in the frame to [`Value::Other`]. So the pass ends, and no address in the frame is lost.
+//!
 //! # Guarantees
 //!
-//! A function that does anything that is not understood with the stack or with the registers of its caller has no [`Flow`].
+//! A function that does anything that is not understood with the stack or with the registers of its caller has no [`Flow`]; neither has
+//! one of more than [`MOST`] instructions or with a frame deeper than [`DEEPEST`].
+//!
+//! # Complexity
+//!
+//! An instruction is looked at again when what is known before it has changed: at most twice for each register and word of the frame, once or
+//! twice in practice.
 
 use super::code::{Callee, Code, Hook};
 use super::step::Step;

@@ -1,4 +1,17 @@
 //! The effect of one instruction, and the state after it.
+//!
+//! # Guarantees
+//!
+//! An effect never says too little: `uses`, `always` and `load` have all that the instruction may read, `kills` and `whole` only
+//! what it overwrites in any case. It does not `act` only if it does nothing but calculate, jump, or call what is quiet; what the tables here do
+//! not name acts. Flags count as one register, and so do all vector registers.
+//!
+//! A call may do anything with what escapes: an address in the frame that is an argument, unless a hook's argument that is announced. It
+//! overwrites the registers that a function may change, but only a hook is known to leave nothing in them.
+//!
+//! # Complexity
+//!
+//! Constant for an instruction, but for a call, which looks at each word of the frame that is known.
 
 use super::code::{Callee, Hook};
 use super::flow::{

@@ -3,25 +3,9 @@
 use super::*;
 use crate::memory::Memory;
 use membar_litmus::is_loop_free;
+use membar_testkit::litmus_tests;
 
 const SPACING: usize = 64;
-
-fn corpus() -> Vec<LitmusTest> {
-    let mut tests = Vec::new();
-    for folder in ["litmus", "native"] {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(folder);
-        let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        files.retain(|file| file.extension().is_some_and(|extension| extension == "litmus"));
-        files.sort();
-        tests.extend(
-            files
-                .iter()
-                .map(|file| LitmusTest::parse(&file.display().to_string(), &std::fs::read(file).unwrap()).unwrap()),
-        );
-    }
-    assert!(tests.len() > 20);
-    tests
-}
 
 /// Final registers and cells when threads run one after the other in this order, as far as each gets.
 fn one_by_one(test: &LitmusTest, engine: Engine, order: &[usize]) -> Vec<Result<Vec<u64>, Trouble>> {
@@ -96,7 +80,8 @@ fn compare(test: &LitmusTest) {
 #[test]
 fn the_corpus_one_thread_after_the_other() {
     let mut compared = 0;
-    for mut test in corpus().into_iter().filter(is_loop_free) {
+    let corpus = ["corpus/litmus", "corpus/native"].into_iter().flat_map(litmus_tests);
+    for mut test in corpus.map(|(_, test)| test).filter(is_loop_free) {
         compare(&test);
         // All registers, not only those that the test shows.
         test.locations = (0..test.code.threads.len() as u32)

@@ -8,11 +8,13 @@
 //! | `store` | the directory: manifest, shards, results, all written once |
 //! | `tests` | campaigns, split by seed |
 //! | `outcomes` | litmus tests on real cores, split by outcomes |
+//! | `machines` | results of real cores, told apart by machine |
 //! | `traces` | trace files, split by file and within a file |
 //! | `search` | exploration, split by subtree |
 //! | `status` | progress |
 //! | `submit` | scripts for engines |
 
+mod machines;
 mod outcomes;
 mod search;
 mod status;
@@ -298,7 +300,7 @@ pub fn work(args: &WorkArgs) -> Result<u8, Failure> {
         if is_final(&error) {
             return Err(usage(message));
         }
-        say(&format!("{message}\n = help: try again when it is possible"));
+        say(&format!("{message}\n = help: try again once that works"));
         return Ok(stop::UNDECIDED);
     }
     store.sweep();
@@ -419,9 +421,13 @@ impl Worker {
                 match guarded(|| job.follow(&self.store)).unwrap_or_else(|panic| Err(Failure::Internal(panic))) {
                     Ok(true) => continue,
                     Ok(false) => break,
-                    Err(error) => {
-                        say(&format!("error: new shards cannot be written: {error}"));
-                        tally.left = true;
+                    Err(failure) => {
+                        match failure {
+                            Failure::Internal(_) => tally.internal = true,
+                            Failure::Usage(_) | Failure::Input(_) => tally.refused = true,
+                            _ => tally.left = true,
+                        }
+                        say(&format!("new shards cannot be made: {failure}"));
                         break;
                     }
                 }
@@ -489,14 +495,14 @@ impl Worker {
                 Ok(()) => drop(self.is_outdated(tally)),
                 Err(error) => {
                     (tally.left, tally.full) = (true, true);
-                    say(&format!("error: what shard {id} found out cannot be written: {error}"));
+                    say(&format!("error: the findings of shard {id} about the program cannot be written: {error}"));
                 }
             },
             Ok(Came::Ran(ran)) => {
                 tally.left |= !ran.rest.is_empty() && (self.key.pressed() || self.is_late());
                 let done = Done {
                     host: store::host().to_owned(),
-                    machine: tests::machine().to_owned(),
+                    machine: machines::this().to_owned(),
                     seconds: begun.elapsed().as_secs_f64(),
                     units: ran.units,
                     found: ran.found,

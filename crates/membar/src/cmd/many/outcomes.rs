@@ -1,17 +1,24 @@
-//! Litmus tests on real cores, split by outcomes: a shard is a list of tests, each with how many outcomes it owes.
+//! Litmus tests on real cores, split by outcomes.
 //!
-//! Outcomes of one test on one kind of machine are added; different machines are told apart.
+//! A shard is a list of [`Piece`]s: of a test, the outcomes from one number to another, of all that it is to give. All shards have the same
+//! number of outcomes, give or take one, so that a shard may hold the end of one test and the beginning of the next. A shard whose time is up
+//! gives back the rest of its pieces as a new shard. Merging adds the histograms of a test, for each machine ([`machines`]).
+//!
+//! Invariants: the pieces of all shards cover the outcomes of each test once; what is given back is what was not run. So the merged
+//! histogram of a complete plan has as many outcomes as were asked for (a little more where the engine rounds up).
+//!
+//! Complexity: O(tests) for a shard when splitting; a merge reads each result once, and each state of a histogram.
 
+use super::machines::{self, Group};
 use super::store::{Merge, Store};
 use super::{Came, Job, Merged, Missing, Ran, Split, tests, usage};
-use crate::cli::{DataFormat, Stress};
-use crate::cmd::stress::{self, Case, Told};
-use crate::stop;
+use crate::cli::Stress;
+use crate::cmd::stress::tests::{self as litmus_tests, Case, OUTCOMES, Told};
 use membar::stress::litmus::{Amount, Histogram};
 use membar::{Failure, Interrupt};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -35,14 +42,14 @@ struct Measured {
 
 pub fn split(args: &Stress, shards: u32) -> Result<Split, Failure> {
     tests::refuse(&args.campaign)?;
-    let (files, bad) = stress::files(args);
+    let (files, bad) = litmus_tests::files(args);
     if let Some(failure) = bad.into_iter().next() {
         return Err(failure);
     }
     for file in &files {
         Case::read(args, file)?;
     }
-    let each = args.campaign.tests.unwrap_or(stress::OUTCOMES);
+    let each = args.campaign.tests.unwrap_or(OUTCOMES);
     let all = u128::from(each) * files.len() as u128;
     let shards = u128::from(shards).min(all);
     let begin = |shard: u128| all * shard / shards;
@@ -116,41 +123,28 @@ impl Job for OnCores {
     }
 }
 
-/// Machines are told apart: each has histograms of its own.
+/// Each machine has its own histograms.
 pub fn merge(store: &Store, args: &Stress) -> Result<Merged, Failure> {
-    let mut machines: Vec<(String, Vec<Measured>)> = Vec::new();
-    for id in store.scan().into_keys() {
-        let Ok((done, body)) = store.result::<Vec<Measured>>(&id) else { continue };
-        match machines.iter_mut().find(|(machine, _)| *machine == done.machine) {
-            Some((_, measured)) => measured.extend(body.result),
-            None => machines.push((done.machine, body.result)),
-        }
-    }
-    if machines.is_empty() {
-        return Err(usage("error: no shard has a result yet\n = help: `membar work` does them".into()));
-    }
-    let (files, _) = stress::files(args);
-    let (mut code, mut all) = (stop::ALLOWED, Vec::new());
-    for (number, (machine, measured)) in machines.into_iter().enumerate() {
-        if args.campaign.format == DataFormat::Text {
-            let blank = if number > 0 { "\n" } else { "" };
-            writeln!(io::stdout(), "{blank}On {machine}:")?;
-        }
-        let page = args.campaign.html.as_deref().map(|html| tests::page_of(html, number));
+    let results = store.scan().into_keys().filter_map(|id| store.result::<Vec<Measured>>(&id).ok());
+    let measured =
+        results.flat_map(|(done, body)| body.result.into_iter().map(move |one| (done.machine.clone(), (), one)));
+    let groups = machines::grouped(measured)?;
+    let (files, _) = litmus_tests::files(args);
+    let mut all = Vec::new();
+    let code = machines::each(groups, &args.campaign, |Group { machine, results, .. }, page| {
         let mut told = Told::new(args, page.as_deref(), Some(machine))?;
         for file in &files {
-            let runs = measured.iter().filter(|part| part.file == *file).map(|part| part.histogram.clone());
+            let runs = results.iter().filter(|part| part.file == *file).map(|part| part.histogram.clone());
             let runs: Vec<Histogram> = runs.collect();
-            if runs.is_empty() {
-                continue;
+            if !runs.is_empty() {
+                let case = Case::read(args, file)?;
+                told.add(&case, &Histogram::sum(&case.test, runs), &Interrupt::default())?;
             }
-            let case = Case::read(args, file)?;
-            told.add(&case, &Histogram::sum(&case.test, runs), &Interrupt::default())?;
         }
-        let (own, results) = told.end()?;
-        code = tests::worse(code, own);
+        let (code, results) = told.end()?;
         all.extend(results);
-    }
-    stress::document(args, &all)?;
+        Ok(code)
+    })?;
+    litmus_tests::document(args, &all)?;
     Ok(Merged { code, missing: Missing::up_to(store, None) })
 }

@@ -11,7 +11,7 @@
 //! | `found/ID` | something was found there |
 //!
 //! Invariants: a file under its real name is complete and never changes, but for `running`: it is written under a hidden name,
-//! and renamed only if nobody was faster. So what a shard's children are never changes, whoever runs it once more. The first line of
+//! and renamed only if nobody was faster. So what a shard's children are never changes, even if another worker runs it once more. The first line of
 //! shards and results says what they belong to and has a hash of everything else in the file; whatever does not fit is called
 //! damaged, and counts as not there.
 

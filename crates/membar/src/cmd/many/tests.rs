@@ -1,30 +1,17 @@
 //! Campaigns, split by seed: a shard is a range of tests.
 
+use super::machines::{self, Group};
 use super::store::{Id, Merge, Store};
 use super::{Came, Job, Merged, Missing, PIECES, Ran, Split, usage};
 use crate::cli::{CampaignArgs, ProgramArgs, Simulate, Stress};
 use crate::cmd::{campaign, simulate, stress};
 use crate::page::ToFile;
-use membar::campaign::{Buffers, Part, Plan, Recorded, Source, merged, run_with};
-use membar::report::{Style, safe};
+use membar::campaign::{Buffers, Part, Plan, Source, merged, run_with};
+use membar::report::Style;
 use membar::{Failure, Interrupt};
 use serde_json::{Value, json};
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::path::PathBuf;
 use std::time::Duration;
-
-/// This machine, by its processor. Reading that takes a millisecond or more.
-pub fn machine() -> &'static str {
-    static MACHINE: OnceLock<String> = OnceLock::new();
-    MACHINE.get_or_init(|| {
-        let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-        let name = name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| safe(name.trim()));
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        format!("{name}, {}", membar::report::count(cores, "core"))
-    })
-}
 
 fn which(args: &Simulate) -> Result<&str, Failure> {
     args.machine.as_deref().filter(|_| !args.list).ok_or_else(|| usage("error: which machine? give --machine".into()))
@@ -145,74 +132,47 @@ fn parts(store: &Store) -> Vec<(Id, String, Part)> {
 }
 
 /// The shard at which the campaign ends, if it ends at a violation.
-fn end(plan: &Plan, parts: &[(Id, String, Part)]) -> Option<Id> {
+fn end<'a>(plan: &Plan, mut parts: impl Iterator<Item = (&'a Id, &'a Part)>) -> Option<&'a Id> {
     let mut found = 0;
-    parts.iter().find_map(|(id, _, part)| {
+    let last = parts.find(|(_, part)| {
         found += part.counts.violations.len() as u64;
-        let ended = if plan.keep_going { found >= plan.max_violations } else { found > 0 };
-        ended.then(|| id.clone())
-    })
+        if plan.keep_going { found >= plan.max_violations } else { found > 0 }
+    });
+    last.map(|(id, _)| id)
 }
 
 pub fn merge_simulate(store: &Store, args: &Simulate, style: Style) -> Result<Merged, Failure> {
     let (plan, source) = simulate::campaign(args, which(args)?, &Interrupt::default())?;
     let plan = Plan { tests: plan.tests.or(Some(membar::campaign::TESTS)), time: None, ..plan };
     let parts = parts(store);
-    let missing = Missing::up_to(store, end(&plan, &parts).as_ref());
+    let missing = Missing::up_to(store, end(&plan, parts.iter().map(|(id, _, part)| (id, part))));
     let page = args.campaign.html.as_deref().map(ToFile::create).transpose()?;
     let campaign = merged(&plan, parts.into_iter().map(|(_, _, part)| part))?;
     let code = campaign::summarise(&campaign, &plan, &source, &args.campaign, page, style)?;
     Ok(Merged { code, missing })
 }
 
-/// Machines are told apart: each has a summary of its own.
+/// Each machine has its own summary.
 pub fn merge_stress(store: &Store, args: &Stress, style: Style) -> Result<Merged, Failure> {
-    let all = parts(store);
-    let mut machines: Vec<(String, Recorded, Option<u32>)> = Vec::new();
-    for (_, machine, part) in &all {
-        let this = (machine.clone(), part.source.clone(), part.threads);
-        if !machines.contains(&this) {
-            machines.push(this);
-        }
-    }
-    let several = machines.len() > 1;
-    if machines.is_empty() {
-        return Err(usage("error: no shard has a result yet\n = help: `membar work` does them".into()));
-    }
-    let (mut code, mut missing) = (0, None);
-    for (number, (machine, source, threads)) in machines.into_iter().enumerate() {
+    let parts = parts(store).into_iter();
+    let groups =
+        machines::grouped(parts.map(|(id, machine, part)| (machine, (part.source.clone(), part.threads), (id, part))))?;
+    let several = groups.len() > 1;
+    let mut missing = None;
+    let code = machines::each(groups, &args.campaign, |group, page| {
+        let Group { machine, way: (source, threads), results } = group;
         let mut programs = args.programs.clone();
         programs.threads = programs.threads.or(threads);
         let model = args.model.as_deref().unwrap_or(membar::campaign::Hardware::model());
         let plan =
             campaign::plan(&programs, "default", &args.campaign, membar::Chosen::load(model)?, &Interrupt::default())?;
         let plan = Plan { tests: plan.tests.or(Some(membar::campaign::TESTS)), time: None, ..plan };
-        let own = |(_, name, part): &&(Id, String, Part)| {
-            *name == machine && part.source == source && part.threads == threads
-        };
-        let own: Vec<(Id, String, Part)> = all.iter().filter(own).cloned().collect();
-        let end = end(&plan, &own).filter(|_| !several);
-        missing.get_or_insert_with(|| Missing::up_to(store, end.as_ref()));
-        let parts = own.into_iter().map(|(_, _, part)| part);
-        let source = source.on(&machine);
-        let page = args.campaign.html.as_ref().map(|html| ToFile::create(&page_of(html, number))).transpose()?;
-        let mut campaign = merged(&plan, parts)?;
+        let end = end(&plan, results.iter().map(|(id, part)| (id, part))).filter(|_| !several);
+        missing.get_or_insert_with(|| Missing::up_to(store, end));
+        let page = page.as_deref().map(ToFile::create).transpose()?;
+        let mut campaign = merged(&plan, results.iter().map(|(_, part)| part.clone()))?;
         campaign.scattered |= several;
-        if args.campaign.format == crate::cli::DataFormat::Text {
-            let blank = if number > 0 { "\n" } else { "" };
-            writeln!(std::io::stdout(), "{blank}On {machine}:")?;
-        }
-        code = worse(code, campaign::summarise(&campaign, &plan, &source, &args.campaign, page, style)?);
-    }
+        campaign::summarise(&campaign, &plan, &source.on(&machine), &args.campaign, page, style)
+    })?;
     Ok(Merged { code, missing: missing.unwrap_or_default() })
-}
-
-/// The page of one of several machines.
-pub fn page_of(html: &Path, number: usize) -> PathBuf {
-    if number == 0 { html.to_owned() } else { html.with_extension(format!("{}.html", number + 1)) }
-}
-
-/// A violation before something undecided.
-pub fn worse(one: u8, other: u8) -> u8 {
-    if one == crate::stop::FORBIDDEN || other == crate::stop::ALLOWED { one } else { other }
 }

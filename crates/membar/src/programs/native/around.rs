@@ -1,6 +1,6 @@
 //! Where cargo would run what it has built: tests in the directory of their package, all with the variables that tell of it.
 //!
-//! A file beside the executable says so: it counts for whoever runs the executable later, too.
+//! A file beside the executable says so: it holds for later runs of the executable, too.
 
 use super::{Input, NativeOptions};
 use membar_native::process::Around;

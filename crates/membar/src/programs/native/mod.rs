@@ -1,4 +1,4 @@
-//! C and C++ programs to verify: compiled, run in their own processes, and named by their debug information.
+//! Programs in C, C++ and Rust to verify: compiled, run in their own processes, and named by their debug information.
 
 mod around;
 mod told;
@@ -19,6 +19,7 @@ use crate::verify::{
 };
 use crate::{Failure, Problem, REPORT_BUG};
 pub use around::note as note_around;
+use membar_native::Options;
 pub use membar_native::build::rust::Package;
 use membar_native::build::{self, BuildError, Built, Note, Request};
 use membar_native::process::Setup;
@@ -157,20 +158,25 @@ impl Native {
         if !matches!(input, Input::Sources(_)) {
             program_args.extend(args.flags.iter().cloned());
         }
-        let (volatile_atomic, spurious_wakeups) = (args.volatile_atomic, args.spurious_wakeups);
-        let spurious_failures = args.spurious_failures;
-        let (opaque_private, symmetry) = (args.opaque_private, args.symmetry);
-        let heap = args.heap;
+        let callers = symbols.callers();
+        let options = Options {
+            heap: args.heap,
+            volatile_atomic: args.volatile_atomic,
+            spurious_wakeups: args.spurious_wakeups,
+            spurious_failures: args.spurious_failures,
+            symmetry: args.symmetry,
+            opaque_private: args.opaque_private,
+            nondet: args.nondet,
+            wrappers: callers.wrappers,
+            own_atomics: if args.include_std { Vec::new() } else { callers.own_atomics },
+            whole_stacks: false,
+        };
         let object = std::fs::read(&built.object).map_err(|error| problem(&error))?;
         let around = around::of(input, args);
-        let how = format!(
-            "{program_args:?} {volatile_atomic} {spurious_wakeups} {spurious_failures} {symmetry} {opaque_private} {heap} {:?} {around:?}",
-            args.nondet
-        );
+        let how = format!("{program_args:?} {options:?} {around:?}");
         let fingerprint = hash(&object) ^ hash(how.as_bytes());
         let runner = args.runner.clone().map_or_else(std::env::current_exe, Ok);
         let exe = runner.map_err(|error| problem(&error))?;
-        let callers = symbols.callers();
         let setup = Setup {
             exe,
             exe_args: vec![RUN.into()],
@@ -178,16 +184,7 @@ impl Native {
             args: program_args,
             around,
             dir: dir.path().to_owned(),
-            heap,
-            volatile_atomic,
-            spurious_wakeups,
-            spurious_failures,
-            symmetry,
-            opaque_private,
-            nondet: args.nondet,
-            wrappers: callers.wrappers,
-            own_atomics: if args.include_std { Vec::new() } else { callers.own_atomics },
-            whole_stacks: false,
+            options,
             show: false,
             until: time.and_then(|time| Instant::now().checked_add(time + EXPLAINING)),
         };
@@ -212,9 +209,9 @@ impl Native {
             dialect,
             compiler,
             notes,
-            spurious_wakeups,
-            spurious_failures,
-            opaque_private,
+            spurious_wakeups: args.spurious_wakeups,
+            spurious_failures: args.spurious_failures,
+            opaque_private: args.opaque_private,
             command,
             fingerprint,
             checks,

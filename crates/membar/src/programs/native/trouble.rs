@@ -91,6 +91,7 @@ pub(super) fn command(files: &[String], args: &NativeOptions) -> ReplayCommand {
 pub(super) fn trouble(main: &str, words: &Words, error: &SessionError) -> Failure {
     match error {
         SessionError::Diverged(divergence) => diverged(main, words, divergence),
+        SessionError::Foreign => Failure::foreign(),
         SessionError::Process(ProcessError::Died(how)) => Problem::failure(
             main,
             0,

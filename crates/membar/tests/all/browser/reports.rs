@@ -60,14 +60,24 @@ fn cases() -> String {
     String::from_utf8(text).expect("UTF-8")
 }
 
+fn report(
+    name: &'static str,
+    files: &[(&'static str, &str)],
+    args: &'static [&'static str],
+    code: i32,
+    views: &'static str,
+    says: &'static [&'static str],
+) -> Report {
+    let files = files.iter().map(|&(name, text)| (name, text.to_owned())).collect();
+    Report { name, files, args, code, views, says }
+}
+
 /// All of them.
 pub fn reports() -> Vec<Report> {
-    let evil_source = SB_LITMUS.replace("Yes under tso", &format!("{EVIL_COMMENT} Yes under tso"));
-    let evil_program = ASSERTION.replace("assert(", &format!("assert(\"{EVIL_COMMENT}\" && "));
-    let report = |name, files: &[(&'static str, &str)], args, code, views, says| {
-        let files = files.iter().map(|&(name, text)| (name, text.to_owned())).collect();
-        Report { name, files, args, code, views, says }
-    };
+    [of_traces(), of_programs(), of_others(), of_hostile_input()].into_iter().flatten().collect()
+}
+
+fn of_traces() -> Vec<Report> {
     vec![
         report(
             "mp-tso",
@@ -151,6 +161,11 @@ pub fn reports() -> Vec<Report> {
             "verdict argument threads read machine fix reproduce stepper answers",
             &["f.trace, trace 2"],
         ),
+    ]
+}
+
+fn of_programs() -> Vec<Report> {
+    vec![
         report(
             "unsafe-litmus",
             &[("SB.litmus", SB_LITMUS)],
@@ -213,6 +228,12 @@ pub fn reports() -> Vec<Report> {
             "verdict source fix reproduce",
             &["!(before == 0 && after == 3)"],
         ),
+    ]
+}
+
+/// Of recordings, schedules, final states and campaigns.
+fn of_others() -> Vec<Report> {
+    vec![
         report(
             "monitor",
             &[("run.trace", INTERLEAVING)],
@@ -270,6 +291,14 @@ pub fn reports() -> Vec<Report> {
             "campaign groups outcomes again speed coverage verdict argument threads read machine fix reproduce stepper answers",
             &["mesi-tso with the bug no-replay did what tso forbids.", "Where reads got their value"],
         ),
+    ]
+}
+
+/// Names, comments and titles that must not become part of the page's code.
+fn of_hostile_input() -> Vec<Report> {
+    let evil_source = SB_LITMUS.replace("Yes under tso", &format!("{EVIL_COMMENT} Yes under tso"));
+    let evil_program = ASSERTION.replace("assert(", &format!("assert(\"{EVIL_COMMENT}\" && "));
+    vec![
         report(
             "evil-trace",
             &[(EVIL_TRACE, MP), ("m.toml", EVIL_MODEL)],

@@ -1,4 +1,7 @@
-//! Products, quotients, rotations and bit fields.
+//! Products, quotients, additions with carry, rotations and bit fields.
+//!
+//! Each is a few calculations on 64 bits; [`put`] keeps the lower 32 of them for a W register. Of a W register, whose value is zero-extended,
+//! a signed quotient extends its operands first.
 
 use super::super::code::Calc;
 use super::super::table::{Arg, Writer};
