@@ -68,6 +68,10 @@ pub fn not_a_program(path: &Path) -> Option<Failure> {
     if !path.exists() {
         return failure(path, "there is no such file", &kinds);
     }
+    if is_source(path) && !path.is_file() && !path.is_dir() {
+        // Reading it may never end.
+        return failure(path, "this is a pipe or a device, not a source file", "copy the source to a file");
+    }
     match ending {
         "h" | "hpp" | "hh" | "hxx" => failure(path, "this is a header", "give the sources that include it"),
         "trace" | "axe" => {
@@ -118,6 +122,9 @@ mod tests {
         {
             assert_eq!(refused(name, b"", not_a_program), expected, "{name}");
         }
+        let device = dir.path().join("device.c");
+        std::os::unix::fs::symlink("/dev/null", &device).expect("linked");
+        assert!(not_a_program(&device).is_some());
         assert!(not_a_program(Path::new("-")).is_none() && not_a_program(&dir.path().join("missing.c")).is_some());
         assert!(not_a_litmus_test(b"\n#include <stdio.h>").is_some() && not_a_litmus_test(b"X86 SB\n").is_none());
     }

@@ -22,6 +22,7 @@
 //! # Limits
 //!
 //! Files that are opened to be overwritten, renamed or removed are not restored.
+//! Several workers run the program at the same time, and find each other's files: then it is not deterministic.
 //!
 //! # Complexity
 //!

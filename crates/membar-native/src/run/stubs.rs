@@ -107,6 +107,22 @@ const AREA: usize = 2752;
 /// x87, SSE, AVX and AVX-512.
 const COMPONENTS: u32 = 0xe7;
 
+/// The vector registers and those of the x87 that the stub of inline assembly has saved below its return address, in words. Not how they
+/// calculate, nor which instruction was the last.
+pub fn vectors_below(top: usize) -> impl Iterator<Item = u64> {
+    let area = (top - 8 * (SCRATCH.len() + 2) - AREA) & !63;
+    // SAFETY: saved by the stub, all of which is still on the stack.
+    let word = move |at: usize| unsafe { *((area + at) as *const u64) };
+    let wide = std::arch::is_x86_feature_detected!("xsave");
+    // Those that are as they were at first have not been saved.
+    let used = if wide { word(512) } else { 3 };
+    let x87 = (used & 1 != 0).then_some(32..160);
+    let low = (used & 2 != 0).then_some(160..416);
+    let high = (used & 4 != 0).then_some(576..832);
+    let highest = (used & !7 != 0).then_some(832..AREA);
+    [x87, low, high, highest].into_iter().flatten().flat_map(|range| range.step_by(8)).map(word)
+}
+
 /// Saves the vector registers at the stack pointer, or restores them. The machine that builds is the one that runs.
 fn vectors(save: bool) -> String {
     if !std::arch::is_x86_feature_detected!("xsave") {

@@ -131,15 +131,15 @@ pub extern "C-unwind" fn inline_assembly(addr: usize, what: u32, rax: u64, rdx: 
     world().this().scratch = 0;
 }
 
-/// The registers that the stub has saved below its return address, as one number; not 0.
+/// The registers that the stub has saved below its return address, as one number; not 0. Those for vectors and numbers too: code that calls
+/// nothing keeps what it likes in them.
 fn scratch() -> u64 {
     let top = super::registers::register(0);
     // Not the flags, which are above them and mostly leftovers. `rdi` and `rsi` have been stored by the caller.
     let kept = super::stubs::SAVED.map(|i| top - 16 - 8 * i);
     // SAFETY: the stub has pushed them.
-    kept.iter().fold(1, |hash: u64, &at| {
-        (hash ^ unsafe { *(at as *const u64) }).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
-    }) | 1
+    let kept = kept.into_iter().map(|at| unsafe { *(at as *const u64) });
+    kept.chain(super::stubs::vectors_below(top)).fold(1, super::live::mix) | 1
 }
 
 fn announced_assembly(addr: usize, what: u32, rax: u64, rdx: u64) {

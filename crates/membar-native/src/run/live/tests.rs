@@ -136,10 +136,11 @@ fn every_so_many_rounds_of_gcc() {
 #[test]
 fn branches_that_decide_nothing() {
     let loops = |rare: &str, after: &str| {
-        first(&format!(
+        let body = format!(
             "{ENTER}movl $0, -20(%rbp)\njmp 1f\n2: addl $1, -20(%rbp)\ncmpl $100, -20(%rbp)\njle 1f\n{rare}\n1: \
              {LOAD}testl %eax, %eax\nje 2b\n{after}\n{LEAVE}"
-        ))
+        );
+        calls(&[("f", &body)]).expect("it is understood").into_iter().flatten().last().expect("a site")
     };
     let yields = "movl $0, -20(%rbp)\ncall sched_yield@PLT";
     assert_eq!(loops(yields, "").words.len(), 0);
@@ -147,6 +148,14 @@ fn branches_that_decide_nothing() {
     assert_eq!(loops("pause", "").words.len(), 0);
     let sleeps = "movq $0, -32(%rbp)\nmovq $9, -24(%rbp)\nleaq -32(%rbp), %rdi\nmovl $0, %esi\ncall nanosleep@PLT";
     assert_eq!(loops(sleeps, "").words.len(), 0);
+    // Without the branch the time is what the next call sees, if nobody writes it in between.
+    let often = |again: &str| {
+        let body =
+            format!("{ENTER}movq $0, -32(%rbp)\nmovq $9, -24(%rbp)\n1: {LOAD}{again}\ncall nanosleep@PLT\njmp 1b\n");
+        first(&body).words.len()
+    };
+    assert_eq!(often("leaq -32(%rbp), %rdi\naddq $1, -24(%rbp)"), 2);
+    assert_eq!(often("leaq -32(%rbp), %rdi\nmovq $9, -24(%rbp)"), 1);
     // Somebody else's time is read.
     assert_eq!(loops("leaq x(%rip), %rdi\ncall nanosleep@PLT", "").words.len(), 1);
     // It is asked for afterwards; or something else that the branch decides is.

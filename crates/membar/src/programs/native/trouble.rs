@@ -129,7 +129,7 @@ fn diverged(main: &str, words: &Words, divergence: &Divergence) -> Failure {
         place(second)
     );
     let help = "look for memory that is read before it is written, for addresses that decide something (order, hash), and \
-                for time, random numbers or input from outside";
+                for time, random numbers or input from outside; a program that makes files needs `--jobs 1`";
     Problem::failure(main, 0, &message, help)
 }
 
