@@ -70,6 +70,17 @@ pub(crate) fn words(line: &str) -> Vec<&str> {
     line.split(' ').filter(|word| !word.is_empty()).collect()
 }
 
+/// A line without words such as `operations in 0.3 s`, `(dpor, 0.01 s, 12345/s);`.
+fn without_times(line: &str) -> String {
+    let is_unit = |word: &str| ["s", "ms", "µs"].contains(&word.trim_end_matches([',', ')', ']', ';', '.']));
+    let is_rate = |word: &str| word.trim_end_matches([',', ')', ']', ';', '.']).ends_with("/s");
+    let words: Vec<&str> = line.split(' ').collect();
+    let is_time =
+        |i: usize| is_unit(words[i]) || is_rate(words[i]) || words.get(i + 1).is_some_and(|unit| is_unit(unit));
+    let kept = words.iter().enumerate().filter(|(i, _)| !is_time(*i)).map(|(_, word)| *word);
+    kept.collect::<Vec<_>>().join(" ")
+}
+
 /// Without times: numbers of seconds, and what is computed from them.
 pub(crate) fn timeless(text: &str) -> String {
     // `made` and `line` have the command, with other files.
@@ -99,6 +110,7 @@ pub(crate) fn timeless(text: &str) -> String {
                 entries.values_mut().for_each(without);
             }
             Value::Array(entries) => entries.iter_mut().for_each(without),
+            Value::String(text) => *text = without_times(text),
             _ => {}
         }
     }
@@ -119,14 +131,7 @@ pub(crate) fn timeless(text: &str) -> String {
                 line.replace_range(at..end, "");
             }
         }
-        // `operations in 0.3 s`, `(dpor, 0.01 s, 12345/s);`
-        let is_unit = |word: &str| ["s", "ms", "µs"].contains(&word.trim_end_matches([',', ')', ']', ';', '.']));
-        let is_rate = |word: &str| word.trim_end_matches([',', ')', ']', ';', '.']).ends_with("/s");
-        let words: Vec<&str> = line.split(' ').collect();
-        let is_time =
-            |i: usize| is_unit(words[i]) || is_rate(words[i]) || words.get(i + 1).is_some_and(|unit| is_unit(unit));
-        let kept = words.iter().enumerate().filter(|(i, _)| !is_time(*i)).map(|(_, word)| *word);
-        lines.push(kept.collect::<Vec<_>>().join(" "));
+        lines.push(without_times(&line));
     }
     lines.join("\n")
 }
