@@ -97,8 +97,8 @@ impl Job for OnCores {
     fn run(&mut self, shard: Value, time: Option<Duration>) -> Result<Came, Failure> {
         let pieces: Vec<Piece> = serde_json::from_value(shard)
             .map_err(|error| usage(format!("error: the shard names no tests: {error}")))?;
-        let each = self.args.campaign.tests.unwrap_or(stress::OUTCOMES);
-        let (files, _) = stress::files(&self.args);
+        let each = self.args.campaign.tests.unwrap_or(OUTCOMES);
+        let (files, _) = litmus_tests::files(&self.args);
         let is_planned = |piece: &Piece| piece.from < piece.to && piece.to <= each && files.contains(&piece.file);
         if pieces.is_empty() || !pieces.iter().all(is_planned) {
             return Err(usage("error: the shard names tests that the plan does not have".into()));
