@@ -41,6 +41,8 @@ struct Header {
 }
 
 const ALIVE: u32 = 0x6d62_6172;
+/// The same of a mapping.
+const MAPPED: u32 = 0x6d61_7070;
 const DEAD: u32 = 0x6465_6164;
 const HEADER: usize = 32;
 const PAGE: usize = 4096;
@@ -55,6 +57,8 @@ pub struct Block {
     pub thread: usize,
     pub number: u32,
     pub alive: bool,
+    /// It is a mapping that is alive.
+    pub mapped: bool,
 }
 
 /// The thread that freed a block, and where.
@@ -183,6 +187,12 @@ impl Heap {
         Some(start)
     }
 
+    /// The new block that begins here is a mapping.
+    pub fn map(&mut self, start: usize) {
+        // SAFETY: it has just been allocated.
+        unsafe { (*((start - HEADER) as *mut Header)).magic = MAPPED };
+    }
+
     /// The block that begins here.
     pub fn block(&self, start: usize) -> Result<Block, BadFree> {
         if !is_heap(start) || !start.is_multiple_of(16) {
@@ -195,9 +205,10 @@ impl Heap {
         // SAFETY: within the region, behind at least one header.
         let header = unsafe { &*((start - HEADER) as *const Header) };
         match header.magic {
-            ALIVE | DEAD if life(start) != Life::Nothing as u8 => {
+            ALIVE | MAPPED | DEAD if life(start) != Life::Nothing as u8 => {
                 let Header { size, pc, caller, number, magic } = *header;
-                Ok(Block { start, size, pc, caller, thread, number, alive: magic == ALIVE })
+                let (alive, mapped) = (magic != DEAD, magic == MAPPED);
+                Ok(Block { start, size, pc, caller, thread, number, alive, mapped })
             }
             _ => Err(BadFree::NoBlock),
         }

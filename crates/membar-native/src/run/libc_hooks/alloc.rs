@@ -68,21 +68,10 @@ pub extern "C-unwind" fn free(pointer: usize) {
     let w = world();
     let [pc, caller] = caller();
     match w.heap.block(pointer) {
-        Ok(block) if block.alive => {
-            w.threads[w.current].dirty = true;
-            if !w.alone {
-                // Later accesses to the block race with this.
-                let id = w.current;
-                w.shadow.claim(id, block.start, block.size);
-                crate::run::access::end_all(block.start, block.size);
-            }
-            // Another thread may have freed it meanwhile.
-            match world().heap.block(pointer) {
-                Ok(block) if block.alive => world().heap.free(&block, world().current, pc, caller),
-                _ => double_free(&block),
-            }
+        Ok(block) if block.mapped => {
+            fault::raise(message!("frees memory that `munmap` gives back: ", fault::block(&block)))
         }
-        Ok(block) => double_free(&block),
+        Ok(block) => end(&block, pc, caller),
         Err(BadFree::NoBlock) => {
             let ours = pointer.wrapping_sub(ARENA) < ARENA_LEN || w.module.has(pointer);
             if ours {
@@ -91,6 +80,26 @@ pub extern "C-unwind" fn free(pointer: usize) {
             // SAFETY: from a function of the C library that allocates for its caller.
             unsafe { libc::free(pointer as *mut c_void) };
         }
+    }
+}
+
+/// The life of a block ends, unless it has ended.
+fn end(block: &Block, pc: usize, caller: usize) {
+    let w = world();
+    if !block.alive {
+        double_free(block);
+    }
+    w.threads[w.current].dirty = true;
+    if !w.alone {
+        // Later accesses to the block race with this.
+        let id = w.current;
+        w.shadow.claim(id, block.start, block.size);
+        crate::run::access::end_all(block.start, block.size);
+    }
+    // Another thread may have freed it meanwhile.
+    match world().heap.block(block.start) {
+        Ok(block) if block.alive => world().heap.free(&block, world().current, pc, caller),
+        _ => double_free(block),
     }
 }
 
@@ -181,6 +190,7 @@ pub extern "C-unwind" fn mmap(_: usize, len: usize, protection: c_int, flags: c_
     }
     // SAFETY: a new block of that size.
     unsafe { std::ptr::write_bytes(block as *mut u8, 0, len) };
+    world().heap.map(block);
     if life != Life::Live {
         world().heap.change(block, block + len, life);
     }
@@ -204,8 +214,12 @@ fn pages(addr: usize, len: usize, function: &str) -> Result<(usize, usize, Block
 }
 
 pub extern "C-unwind" fn munmap(addr: usize, len: usize) -> c_int {
+    let [pc, caller] = caller();
     match pages(addr, len, "munmap") {
-        Ok((from, to, block)) if from == block.start && to == block.start + block.size => free(addr),
+        Ok((_, _, block)) if !block.mapped => {
+            fault::raise(message!("unmaps memory that it has not mapped: ", fault::block(&block)))
+        }
+        Ok((from, to, block)) if from == block.start && to == block.start + block.size => end(&block, pc, caller),
         Ok((from, to, _)) => crate::run::access::change_rights(from, to, Life::Unmapped),
         Err(error) => {
             fails(error);
