@@ -13,6 +13,8 @@
 //!    there. Who needs it is an estimate: a read of that value needs it if no store that has still to write the value again is nearer
 //!    (in its thread, from the first read that has not executed) than the read is in its own. A store whose readers are all ready holds its
 //!    address up for no time, and is taken at once.
+//!    If threads take turns in the recording, it says when things happened ([`recorded`]), as far as loads are concerned: stores then execute in
+//!    that order, and distances are times. If that leads nowhere, it is tried without.
 //! 3. If there is none, walk from the thread that has come least far to what it waits for, and on ([`waits`]): to a store that may
 //!    execute, which is taken; or back to where the walk has been, or to a read whose value is gone: a conflict.
 //! 4. A conflict rests on guesses, each of which has a place in the order and something that could have been done otherwise there
@@ -205,27 +207,24 @@ pub(crate) fn sources(trace: &Trace, model: &Model, limits: &Limits) -> Result<F
     let entry = stronger.ppo.entry(Kind::Load, Kind::Load).or(When::SAME_ADDRESS);
     stronger.ppo.set(Kind::Load, Kind::Load, entry);
     p.build(trace, &stronger, None);
-    let mut it = Forward::new(trace, model, &p);
-    if it.hopeless() {
-        return Err(0);
-    }
-    if !it.run(limits) {
-        let longest = it.longest.max(it.done);
-        if trace.len() < LARGE {
-            return Err(longest);
+    let when = recorded(trace, &p);
+    let ways = [(when.clone(), false), (Vec::new(), false), (when, true), (Vec::new(), true)];
+    let mut longest = 0;
+    for (i, (when, restarts)) in ways.into_iter().enumerate() {
+        if i % 2 == 0 && when.is_empty() || restarts && trace.len() < LARGE {
+            continue;
         }
-        it = Forward::new(trace, model, &p);
-        it.restarts = true;
-        if !it.run(limits) {
-            return Err(longest.max(it.longest).max(it.done));
+        let mut it = Forward::new(trace, model, &p, when);
+        if it.hopeless() {
+            break;
         }
+        it.restarts = restarts;
+        if it.run(limits) {
+            return Ok(it.found());
+        }
+        longest = longest.max(it.longest).max(it.done);
     }
-    let source = |write: u32| p.op(trace, write).map_or(Source::INIT, Source::op);
-    let ops = trace.ops().filter(|&op| trace.kind(op).reads());
-    let ops = ops.map(|op| (Read::Op(op), source(it.returned[p.node(op) as usize])));
-    let ends = (0..).zip(&trace.finals);
-    let ends = ends.map(|(i, end)| (Read::Final(i), source(it.current[end.addr.index()])));
-    Ok(ops.chain(ends).collect())
+    Err(longest)
 }
 
 /// When each operation was recorded, as the number of operations before it: nothing if operations were not recorded as they happened, but
@@ -244,7 +243,7 @@ fn recorded(trace: &Trace, p: &Problem) -> Vec<u32> {
 }
 
 impl<'a> Forward<'a> {
-    fn new(trace: &'a Trace, model: &'a Model, p: &'a Problem) -> Forward<'a> {
+    fn new(trace: &'a Trace, model: &'a Model, p: &'a Problem, when: Vec<u32>) -> Forward<'a> {
         let mut keys: FxHashMap<(u32, u64), u32> = FxHashMap::default();
         let mut key = |x: u32, value: u64| {
             let next = keys.len() as u32;
@@ -256,7 +255,6 @@ impl<'a> Forward<'a> {
         let mut stores_left = vec![0; p.addrs];
         let mut by_time: Vec<(u32, u32)> = Vec::with_capacity(p.ops);
         let mut mine: Vec<u32> = vec![NONE; p.addrs];
-        let when = recorded(trace, p);
         for t in 0..trace.threads() {
             let ops = trace.thread_ops(ThreadId(t as u32));
             let (start, scale) = (p.thread_start[t], (u32::MAX as u64) / (ops.len() as u64 + 1));
@@ -378,6 +376,17 @@ impl<'a> Forward<'a> {
             reads,
             writes,
         }
+    }
+
+    /// What each read returned.
+    fn found(&self) -> FxHashMap<Read, Source> {
+        let (trace, p) = (self.trace, self.p);
+        let source = |write: u32| p.op(trace, write).map_or(Source::INIT, Source::op);
+        let ops = trace.ops().filter(|&op| trace.kind(op).reads());
+        let ops = ops.map(|op| (Read::Op(op), source(self.returned[p.node(op) as usize])));
+        let ends = (0..).zip(&trace.finals);
+        let ends = ends.map(|(i, end)| (Read::Final(i), source(self.current[end.addr.index()])));
+        ops.chain(ends).collect()
     }
 
     /// Does a read or a final value have no source at all?
