@@ -1,5 +1,5 @@
 // expect: error: assertion
-// driver: gcc
+// only: gcc
 // flags: -O2 -mavx
 // A round changes how the processor rounds, by an instruction of AVX.
 #include <assert.h>

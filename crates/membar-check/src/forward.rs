@@ -13,8 +13,9 @@
 //!    there. Who needs it is an estimate: a read of that value needs it if no store that has still to write the value again is nearer
 //!    (in its thread, from the first read that has not executed) than the read is in its own. A store whose readers are all ready holds its
 //!    address up for no time, and is taken at once.
-//!    If threads take turns in the recording, it says when things happened ([`recorded`]), as far as loads are concerned: stores then execute in
-//!    that order, and distances are times. If that leads nowhere, it is tried without.
+//!    If threads take turns in the recording, it says when things happened ([`recorded`]), but for what buffers do to stores: then stores execute
+//!    in that order, and distances are times. If that leads nowhere, stores that are read later wait for their readers; and then it is tried
+//!    without ([`Hint`]).
 //! 3. If there is none, walk from the thread that has come least far to what it waits for, and on ([`waits`]): to a store that may
 //!    execute, which is taken; or back to where the walk has been, or to a read whose value is gone: a conflict.
 //! 4. A conflict rests on guesses, each of which has a place in the order and something that could have been done otherwise there
@@ -108,6 +109,27 @@ enum Because {
     Learned(u32, Option<Guess>),
 }
 
+/// What the order in which operations were recorded is taken for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Hint {
+    /// Nothing: it was not recorded.
+    None,
+    /// Stores execute in that order, unless somebody needs what is there.
+    Eager,
+    /// The same, but stores that are read later wait for their readers.
+    Lazy,
+}
+
+/// What is tried, with or without restarts: what is quickest if it succeeds, first.
+const WAYS: [(Hint, bool); 6] = [
+    (Hint::Eager, false),
+    (Hint::Lazy, false),
+    (Hint::None, false),
+    (Hint::None, true),
+    (Hint::Lazy, true),
+    (Hint::Eager, true),
+];
+
 struct Forward<'a> {
     trace: &'a Trace,
     p: &'a Problem,
@@ -116,7 +138,8 @@ struct Forward<'a> {
     writes: Vec<u32>,
     /// The last store of its thread to its address before each operation.
     own: Vec<u32>,
-    /// When each operation was recorded, if the recording tells.
+    hint: Hint,
+    /// When each operation was recorded, if there is a hint.
     when: Vec<u32>,
     /// What each read that has executed returned.
     returned: Vec<u32>,
@@ -208,17 +231,17 @@ pub(crate) fn sources(trace: &Trace, model: &Model, limits: &Limits) -> Result<F
     stronger.ppo.set(Kind::Load, Kind::Load, entry);
     p.build(trace, &stronger, None);
     let when = recorded(trace, &p);
-    let ways = [(when.clone(), false), (Vec::new(), false), (when, true), (Vec::new(), true)];
+    let large = trace.len() >= LARGE;
     let mut longest = 0;
-    for (i, (when, restarts)) in ways.into_iter().enumerate() {
-        if i % 2 == 0 && when.is_empty() || restarts && trace.len() < LARGE {
+    for (hint, restarts) in WAYS {
+        if restarts && !large || hint != Hint::None && when.is_empty() {
             continue;
         }
-        let mut it = Forward::new(trace, model, &p, when);
+        let when = if hint == Hint::None { Vec::new() } else { when.clone() };
+        let mut it = Forward { hint, restarts, ..Forward::new(trace, model, &p, when) };
         if it.hopeless() {
-            break;
+            return Err(0);
         }
-        it.restarts = restarts;
         if it.run(limits) {
             return Ok(it.found());
         }
@@ -318,6 +341,7 @@ impl<'a> Forward<'a> {
             p,
             model,
             own,
+            hint: Hint::None,
             when,
             returned: vec![NONE; p.ops],
             readers,
@@ -625,13 +649,16 @@ impl<'a> Forward<'a> {
             if !self.finds_value(store) || !matches!(self.held_by(store), Wait::May) {
                 continue;
             }
-            if let Some(&when) = self.when.get(i) {
-                first = first.min((when, store));
+            if self.hint == Hint::Eager {
+                first = first.min((self.when[i], store));
                 continue;
             }
             let hold = self.hold(store);
             if hold == 0 {
-                return End::Store(store);
+                match self.when.get(i) {
+                    Some(&when) => first = first.min((when, store)),
+                    None => return End::Store(store),
+                }
             }
             let wanted = self.writes[i] != NONE && !self.waiting[self.writes[i] as usize].is_empty();
             if wanted && hold < best.0 {
