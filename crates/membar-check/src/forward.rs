@@ -30,7 +30,7 @@
 //! Guarantees: none but that it ends. An order that is found says what each read returned; [`crate::open`] decides the reading with these
 //! sources as it does all others, so that nothing rests on this module. It proves no trace forbidden.
 //!
-//! Complexity: O(n) where estimates are right, a walk for each store that is not free; at most [`EFFORT`] executions for each operation ([`EFFORT_LARGE`] with restarts).
+//! Complexity: O(n) where estimates are right, a walk for each store that is not free; at most [`EFFORT`] executions for each operation and hint ([`EFFORT_LARGE`] with restarts).
 
 mod learn;
 mod lists;
@@ -53,6 +53,8 @@ const EFFORT: usize = 10;
 /// The same with restarts, which only traces of this length get: nothing else decides them.
 const EFFORT_LARGE: usize = 200;
 const LARGE: usize = 4000;
+/// A hint is given up after this many executions without progress, and one more for every two operations.
+const STALL: usize = 20_000;
 /// Guesses that what is known may rest on, all together, before it is given up: some 100 MB.
 const MOST_KEPT: usize = 8_000_000;
 /// Approximate memory for each operation.
@@ -179,7 +181,7 @@ struct Forward<'a> {
     /// The store conditional of each load reserved, and the other way round.
     pair: FxHashMap<u32, u32>,
     has_pairs: bool,
-    /// For how many operations of a thread a value of an address stays, on average.
+    /// For how many operations of a thread, or how long, a value of an address stays, on average.
     life: Vec<u32>,
     /// How many writes have each key, with the initial value.
     writes_of: Vec<u32>,
@@ -212,6 +214,8 @@ struct Forward<'a> {
     /// Operations that have executed, and the most that ever had.
     done: usize,
     longest: usize,
+    /// Executions, done and undone, when it was reached.
+    spent: usize,
     steps: usize,
     undone: usize,
 }
@@ -319,7 +323,7 @@ impl<'a> Forward<'a> {
         }
         by_time.sort_unstable();
         let by_time: Vec<u32> = by_time.into_iter().map(|(_, node)| node).collect();
-        let each = (p.ops / trace.threads().max(1)) as u32;
+        let each = if when.is_empty() { p.ops / trace.threads().max(1) } else { p.ops } as u32;
         let life = stores_left.iter().map(|&stores: &u32| each / (stores + 1)).collect();
         let keys = keys.len();
         let readers = Lists::new(keys, &reads, &by_time);
@@ -394,6 +398,7 @@ impl<'a> Forward<'a> {
             on_path: vec![false; p.nodes],
             done: 0,
             longest: 0,
+            spent: 0,
             steps: 0,
             undone: 0,
             place,
@@ -439,10 +444,15 @@ impl<'a> Forward<'a> {
                 End::Store(store) => self.execute(store),
                 End::Lost => return false,
                 End::Conflict(guesses) => {
-                    self.longest = self.longest.max(self.done);
+                    let spent = self.steps + self.undone;
+                    if self.done > self.longest {
+                        (self.longest, self.spent) = (self.done, spent);
+                    }
+                    if self.hint != Hint::None && spent - self.spent > all / 2 + STALL {
+                        return false;
+                    }
                     // A conflict takes as long as the walk that found it.
-                    let given_up =
-                        self.steps + self.undone > most || self.kept > MOST_KEPT || limits.passed().is_some();
+                    let given_up = spent > most || self.kept > MOST_KEPT || limits.passed().is_some();
                     if given_up || (!self.learn(guesses) && !self.give_way()) {
                         return false;
                     }

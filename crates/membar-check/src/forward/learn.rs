@@ -34,7 +34,7 @@ impl Forward<'_> {
     pub(super) fn other(&mut self, read: u32, store: u32, nearest: u32) -> Option<Guess> {
         let key = self.reads[read as usize];
         let (next, _) = self.supply(key, store, read);
-        (next != FAR).then(|| (self.rank(next.saturating_sub(nearest)), Fix::Other(read, store)))
+        (next != FAR).then(|| (self.rank(self.in_a_thread(next.saturating_sub(nearest))), Fix::Other(read, store)))
     }
 
     /// The last write whose value the read could have returned, and what would have to be done otherwise for that.

@@ -21,10 +21,15 @@ impl Forward<'_> {
     /// How far a node is from the first read of its thread that has not executed; or, where it is known, for how long it would have to wait.
     pub(super) fn distance(&mut self, node: u32) -> u32 {
         if let Some(&when) = self.when.get(node as usize) {
-            return when.saturating_sub(self.now()) / self.front.len() as u32;
+            return when.saturating_sub(self.now());
         }
         let t = self.p.thread(node);
         node.saturating_sub(self.front(t))
+    }
+
+    /// A distance as one in a thread: times count the operations of all threads.
+    pub(super) fn in_a_thread(&self, distance: u32) -> u32 {
+        if self.when.is_empty() { distance } else { distance / self.front.len() as u32 }
     }
 
     /// The nearest store that has still to write this: not this one, nor a later one of the thread of this read.
@@ -128,7 +133,7 @@ impl Forward<'_> {
         let mut guesses = Vec::new();
         guesses.extend(order);
         if supply != FAR {
-            let rank = self.rank(supply.saturating_sub(near));
+            let rank = self.rank(self.in_a_thread(supply.saturating_sub(near)));
             guesses.push((rank, Fix::Free(current, reader)));
         }
         if let Some((_, missed)) = self.missed(reader) {

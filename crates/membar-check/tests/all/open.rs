@@ -45,6 +45,33 @@ fn folded(trace: &Trace, values: u64, rng: &mut Rng) -> Trace {
     new
 }
 
+/// A recording of a sequentially consistent machine whose threads take turns at random: a bit for each of four addresses.
+#[test]
+fn recordings_in_order_are_decided_whatever_their_values() {
+    let mut rng = Rng::stream(7, 0x0BE7);
+    let mut trace = Trace::new();
+    trace.clear(1);
+    let threads: Vec<_> = (0..8).map(|name| trace.thread_id(name)).collect();
+    let addrs: Vec<_> = (0..4).map(|name| trace.memory_id(name)).collect();
+    let mut memory = [0; 4];
+    for line in 1..=20_000 {
+        let (thread, at) = (threads[rng.below(8) as usize], rng.below(4) as usize);
+        if rng.chance(1, 2) {
+            memory[at] = u64::from(rng.below(2));
+            trace.push_store(thread, addrs[at], memory[at], line);
+        } else {
+            trace.push_load(thread, addrs[at], memory[at], line);
+        }
+    }
+    trace.resolve_recorded(&mut ResolveScratch::default()).unwrap();
+    assert!(trace.is_open());
+    for name in ["sc", "tso", "rvwmo"] {
+        let verdict = Checker::new().check(&trace, model(name), &Limits::default()).verdict;
+        assert!(matches!(verdict, Verdict::Allowed(_)), "{name}: {verdict:?}");
+        Certifier::new().verdict(&trace, model(name), &verdict).unwrap();
+    }
+}
+
 #[test]
 fn oracle_repeated() {
     let many = Small { finals: true, inits: true, ..Small::PLAIN };
