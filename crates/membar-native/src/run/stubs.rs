@@ -113,14 +113,15 @@ pub fn vectors_below(top: usize) -> impl Iterator<Item = u64> {
     let area = (top - 8 * (SCRATCH.len() + 2) - AREA) & !63;
     // SAFETY: saved by the stub, all of which is still on the stack.
     let word = move |at: usize| unsafe { *((area + at) as *const u64) };
-    let wide = std::arch::is_x86_feature_detected!("xsave");
+    let is_used = move |component: u32| match std::arch::is_x86_feature_detected!("xsave") {
+        true => word(512) >> component & 1 != 0,
+        false => component < 2,
+    };
+    // Where they are if the space is used as `xsavec` does; all processors with the last three of them have it.
+    let components = [(0, 32..160), (1, 160..416), (2, 576..832), (5, 832..896), (6, 896..1408), (7, 1408..2432)];
     // Those that are as they were at first have not been saved.
-    let used = if wide { word(512) } else { 3 };
-    let x87 = (used & 1 != 0).then_some(32..160);
-    let low = (used & 2 != 0).then_some(160..416);
-    let high = (used & 4 != 0).then_some(576..832);
-    let highest = (used & !7 != 0).then_some(832..AREA);
-    [x87, low, high, highest].into_iter().flatten().flat_map(|range| range.step_by(8)).map(word)
+    let used = components.into_iter().filter(move |&(component, _)| is_used(component));
+    used.flat_map(|(_, range)| range.step_by(8)).map(word)
 }
 
 /// Saves the vector registers at the stack pointer, or restores them. The machine that builds is the one that runs.
