@@ -71,7 +71,7 @@ pub enum Side {
         /// How many.
         ops: usize,
     },
-    /// There is none with up to this many operations; then a limit was passed.
+    /// No trace of up to this many operations tells them apart; then a limit was passed.
     Open {
         /// How many.
         ops: usize,

@@ -16,7 +16,7 @@
 //!    If threads take turns in the recording, it says when things happened ([`recorded`]), but for what buffers do to stores: then stores execute
 //!    in that order, and distances are times. If that leads nowhere, stores that are read later wait for their readers; and then it is tried
 //!    without ([`Hint`]).
-//! 3. If there is none, walk from the thread that has come least far to what it waits for, and on ([`waits`]): to a store that may
+//! 3. If no store can be taken, walk from the thread that has come least far to what it waits for, and on ([`waits`]): to a store that may
 //!    execute, which is taken; or back to where the walk has been, or to a read whose value is gone: a conflict.
 //! 4. A conflict rests on guesses, each of which has a place in the order and something that could have been done otherwise there
 //!    ([`Fix`]): this store before that one, or this read before what it returns is overwritten. Estimates are guesses too; they are put
@@ -32,20 +32,19 @@
 //!
 //! Complexity: O(n) where estimates are right, a walk for each store that is not free; at most [`EFFORT`] executions for each operation and hint ([`EFFORT_LARGE`] with restarts).
 
+mod choose;
+mod hints;
 mod learn;
 mod lists;
 mod waits;
 
 use crate::limits::Limits;
 use crate::problem::{NONE, Problem};
+use hints::{Hint, WAYS, recorded};
 use lists::Lists;
 use membar_core::{Condition, Depends, Kind, Model, OpId, OpKind, Read, Source, ThreadId, Trace, When};
 use rustc_hash::FxHashMap;
 
-/// A trace in which another thread comes after this many operations or fewer, on average, was recorded as it happened.
-const TURNS: usize = 16;
-/// Ready stores that a decision looks at.
-const LOOKS: usize = 64;
 /// Far away.
 const FAR: u32 = u32::MAX;
 /// Executions, done and undone, for each operation before it is given up.
@@ -110,27 +109,6 @@ enum Because {
     Guess(Vec<Guess>),
     Learned(u32, Option<Guess>),
 }
-
-/// What the order in which operations were recorded is taken for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Hint {
-    /// Nothing: it was not recorded.
-    None,
-    /// Stores execute in that order, unless somebody needs what is there.
-    Eager,
-    /// The same, but stores that are read later wait for their readers.
-    Lazy,
-}
-
-/// What is tried, with or without restarts: what is quickest if it succeeds, first.
-const WAYS: [(Hint, bool); 6] = [
-    (Hint::Eager, false),
-    (Hint::Lazy, false),
-    (Hint::None, false),
-    (Hint::None, true),
-    (Hint::Lazy, true),
-    (Hint::Eager, true),
-];
 
 struct Forward<'a> {
     trace: &'a Trace,
@@ -252,21 +230,6 @@ pub(crate) fn sources(trace: &Trace, model: &Model, limits: &Limits) -> Result<F
         longest = longest.max(it.longest).max(it.done);
     }
     Err(longest)
-}
-
-/// When each operation was recorded, as the number of operations before it: nothing if operations were not recorded as they happened, but
-/// thread by thread.
-fn recorded(trace: &Trace, p: &Problem) -> Vec<u32> {
-    let ops: Vec<OpId> = trace.ops().collect();
-    let turns = ops.windows(2).filter(|pair| trace.thread(pair[0]) != trace.thread(pair[1])).count();
-    if turns < ops.len() / TURNS {
-        return Vec::new();
-    }
-    let mut when = vec![0; p.ops];
-    for (i, &op) in ops.iter().enumerate() {
-        when[p.node(op) as usize] = i as u32;
-    }
-    when
 }
 
 impl<'a> Forward<'a> {
@@ -634,90 +597,5 @@ impl<'a> Forward<'a> {
                 self.latest[key as usize] = self.latest_before[i];
             }
         }
-    }
-
-    fn choose(&mut self) -> End {
-        if self.goal == NONE || self.executed(self.goal) {
-            self.goal = if self.order.len() < self.astray { self.any_goal() } else { self.next_goal() };
-        }
-        let mut best = (FAR, NONE);
-        let mut first = (FAR, NONE);
-        let mut looked = 0;
-        while looked < self.ready.len().min(LOOKS) {
-            if self.cursor >= self.ready.len() {
-                self.cursor = 0;
-            }
-            let store = self.ready[self.cursor];
-            let i = store as usize;
-            if self.executed(store) || self.indegree[i] != 0 {
-                self.is_ready[i] = false;
-                self.ready.swap_remove(self.cursor);
-                continue;
-            }
-            self.cursor += 1;
-            looked += 1;
-            if !self.finds_value(store) || !matches!(self.held_by(store), Wait::May) {
-                continue;
-            }
-            if self.hint == Hint::Eager {
-                first = first.min((self.when[i], store));
-                continue;
-            }
-            let hold = self.hold(store);
-            if hold == 0 {
-                match self.when.get(i) {
-                    Some(&when) => first = first.min((when, store)),
-                    None => return End::Store(store),
-                }
-            }
-            let wanted = self.writes[i] != NONE && !self.waiting[self.writes[i] as usize].is_empty();
-            if wanted && hold < best.0 {
-                best = (hold, store);
-            }
-        }
-        if first.1 != NONE && first.0 <= self.now() {
-            return End::Store(first.1);
-        }
-        match self.walk(self.goal) {
-            End::Store(store) if best.1 != NONE && self.hold(store) >= best.0 => End::Store(best.1),
-            end => end,
-        }
-    }
-
-    /// When the operation was recorded that is to be executed.
-    fn now(&self) -> u32 {
-        self.when.get(self.goal as usize).copied().unwrap_or(0)
-    }
-
-    /// The first operation of a random thread.
-    fn any_goal(&mut self) -> u32 {
-        self.random = self.random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        let t = (self.random >> 33) as usize % self.front.len();
-        let front = self.front(t);
-        if front < self.p.thread_start[t + 1] { front } else { self.next_goal() }
-    }
-
-    /// The first operation of the thread that has come least far.
-    fn next_goal(&mut self) -> u32 {
-        let mut best = (f64::INFINITY, NONE);
-        for t in 0..self.front.len() {
-            let (start, end) = (self.p.thread_start[t], self.p.thread_start[t + 1]);
-            let front = self.front(t);
-            if front < end {
-                let far = match self.when.get(front as usize) {
-                    Some(&when) => f64::from(when),
-                    None => f64::from(front - start) / f64::from(end - start),
-                };
-                if far < best.0 {
-                    best = (far, front);
-                }
-            }
-        }
-        if best.1 == NONE {
-            // Only stores are left.
-            let ready = &self.ready;
-            best.1 = ready.iter().copied().find(|&node| !self.executed(node)).unwrap_or(NONE);
-        }
-        best.1
     }
 }

@@ -97,9 +97,9 @@ impl Outcome {
 /// A verdict without its certificate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decision {
-    /// There is a memory order.
+    /// A memory order explains the values.
     Allowed,
-    /// There is none.
+    /// No memory order explains the values.
     Forbidden,
     /// Not known within the limits.
     Undecided(Undecided),

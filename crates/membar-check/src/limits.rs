@@ -17,7 +17,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The same limits with a deadline that far from now, if there is none before.
+    /// The same limits with a deadline that far from now, unless one comes earlier.
     pub fn within(mut self, time: Duration) -> Limits {
         let then = Instant::now().checked_add(time);
         self.deadline = self.deadline.into_iter().chain(then).min();

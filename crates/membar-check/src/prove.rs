@@ -32,7 +32,7 @@ pub(crate) struct Prover<'a> {
     model: &'a Model,
     p: &'a Problem,
     conflicts: &'a [Conflict],
-    /// Topological places of the last sorted graph, to keep searches short; empty if there is none.
+    /// Topological places of the last sorted graph, to keep searches short; empty before the first.
     rank: &'a [u32],
     /// Extras by their earlier node.
     by_from: FxHashMap<u32, Vec<u32>>,
